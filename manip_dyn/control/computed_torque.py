@@ -1,13 +1,14 @@
 """Computed-torque control: efforts that make an arm follow a joint motion.
 
-tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics cancel the
-dynamics of the arm, and each joint becomes a double integrator with feedback (Paul 1972; Luh,
-Walker, Paul 1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h.
-They are computed for the middle of the period, so that the error of the hold is of second order in
-h. Coulomb friction is compensated with the mean sign of the reference velocity over the period.
-The reference velocity is free of noise, and the mean makes the impulse exact at a reversal.
+tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q) for the reference (q_r, v_r, a_r): the
+inverse dynamics ID cancel the dynamics of the arm, and each joint becomes a double integrator with
+feedback (Paul 1972; Luh, Walker, Paul 1980; Siciliano et al., Robotics, section 8.5.2). The
+efforts are held for a period h. They are computed for the middle of the period, so that the error
+of the hold is of second order in h. Coulomb friction is compensated with the mean sign of the
+reference velocity over the period. The reference velocity is free of noise, and the mean makes the
+impulse exact at a reversal.
 
-With d = D h and k = K h^2, the sampled double integrator is stable for k / 2 < d < 2 (Jury
+With d = D h and k = K h^2, the sampled double integrator is stable for 0 < k / 2 < d < 2 (Jury
 criterion with determinant 1 - d + k / 2 and trace 2 - d - k / 2).
 """
 
@@ -30,7 +31,10 @@ STIFFNESS, DAMPING = 400.0, 40.0
 
 
 class JointMotion(NamedTuple):
-    """Reference positions, velocities and accelerations of the joints, each (n,)."""
+    """Reference positions, velocities and accelerations of the joints, each (n,).
+
+    Units are rad, rad/s and rad/s^2, or m, m/s and m/s^2 for prismatic joints.
+    """
 
     q: Vector
     v: Vector
@@ -93,10 +97,12 @@ class ComputedTorque:
 
     @renamed_arguments(wanted="reference")
     def efforts(self, q: Vector, v: Vector, reference: JointMotion) -> Efforts:
-        """Return the efforts for one control period, and which joints saturate.
+        """Return the efforts for one control period and flags of the saturated joints.
 
-        Call it once per period: with a limit of their rate, efforts differ from those of the
-        previous call by at most the rate times the period. The first call is not limited.
+        Call this method once per period. If `effort_rate` is set, each effort changes by at most
+        `effort_rate` times `period` from the previous call; the first call has no such limit.
+        `Efforts.saturated` marks joints whose computed effort exceeded `Robot.tau_max`, not those
+        limited by `effort_rate`.
 
         Args:
             q: Measured positions (n,) at the start of the period, rad or m.
@@ -122,11 +128,12 @@ def mean_sign(v: Vector, a: Vector, half: float) -> Vector:
 
 
 def delay_margin(stiffness: float, damping: float, period: float) -> float:
-    """Return the delay (s) from a state to its effort at which the sampled feedback is unstable.
+    """Return the delay (s) from a state to its effort at which sampled feedback becomes unstable.
 
-    The loop gain L(s) = (D s + K) / s^2 has its crossover at w^2 = (D^2 + sqrt(D^4 + 4 K^2)) / 2
-    and the phase margin atan(D w / K). A hold of the efforts acts like a delay of half a period.
-    The result is 0 if the feedback is unstable without a delay.
+    The loop gain (D s + K) / s^2 has the crossover frequency w, rad/s, with w^2 = (D^2 +
+    sqrt(D^4 + 4 K^2)) / 2, and the phase margin atan(D w / K). The hold of the efforts acts
+    approximately like a delay of half a period. The result is 0 if the feedback is unstable
+    without a delay.
 
     Args:
         stiffness: Feedback K of the positions, 1/s^2.

@@ -16,7 +16,13 @@ LONG_GAP = 0.5
 
 
 class MeasuredState(NamedTuple):
-    """A measured state: stamp in ns, positions (n,) in rad or m, and velocities (n,) per s."""
+    """A measured state.
+
+    Attributes:
+        stamp_ns: Time of the measurement, ns.
+        q: Positions (n,), rad or m.
+        v: Velocities (n,), rad/s or m/s.
+    """
 
     stamp_ns: int
     q: Vector

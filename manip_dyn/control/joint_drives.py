@@ -65,7 +65,7 @@ PERIOD = 1e-3
 BRAKING_FRACTION = 0.8
 """Fraction of the admissible deceleration that an approach uses."""
 NEAR = 0.01
-"""Tolerance for an arm at rest at its references: rad or m, and per s."""
+"""Tolerance for an arm at rest at its references: rad or m, and rad/s or m/s."""
 TINY = 1e-300
 
 
@@ -82,7 +82,7 @@ class JointDrive:
     from 2 - k_v h - k_p h^2 / 2 = 2 p (trace) and 1 - k_v h + k_p h^2 / 2 = p^2 (determinant).
     This is stable for every bandwidth, and for shorter periods. At low bandwidths k_p is
     bandwidth^2 and k_v is 2 bandwidth. A joint without a reference velocity therefore follows a
-    ramp of the reference position with a lag of 2 / bandwidth. If a joint has only a reference
+    ramp of the reference position with a lag of 2 / bandwidth, s. If a joint has only a reference
     velocity, its acceleration is a = (1 - p) / h (v_r - v). Coulomb friction is compensated at
     v_c.
 
@@ -144,7 +144,7 @@ class JointDrive:
         return np.clip(effort, -robot.tau_max, robot.tau_max)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return the next multiple of the period, at which the efforts change."""
+        """Return the next multiple of the period, ns, at which the efforts change."""
         return (time_ns // self._period_ns + 1) * self._period_ns
 
     def holds(self, q: Vector, v: Vector) -> bool:
@@ -204,25 +204,27 @@ RATE = 20.0
 class Brake:
     """Gravity compensation with damping within the effort limits, held for one period.
 
-    The damping is proportional to the inertia: u = -D v with D = rate / (1 + rate h) M(q), for
-    efforts that are held for h. Then M v' = u has the solution v_k+1 = v_k / (1 + rate h). The
-    velocities of all joints decrease together. For a small rate h, they decrease by the factor e
+    The efforts are g(q) + u, where g(q) holds the weight and the springs. The damping u is
+    proportional to the inertia: u = -D v with D = rate / (1 + rate h) M(q), for efforts that are
+    held for a period h. Then M dv/dt = u has the solution v / (1 + rate h) after one period. The
+    velocities of all joints decrease together. If rate h is small, they decrease by a factor of e
     every 1 / rate, and the kinetic energy twice as fast. The factor 1 / (1 + rate h) is between 0
     and 1 for every rate and every h. This is the implicit Euler method, which is explicit here
     because M is known. Coriolis efforts do no work.
 
     If -D v exceeds the limits, u minimizes
 
-        v' u + (h + 1 / rate) / 2 u' M^-1 u   within   -tau_max - g <= u <= tau_max - g,
+        v^T u + (h + 1 / rate) / 2 u^T M^-1 u   within   -tau_max - g <= u <= tau_max - g,
 
-    whose unconstrained solution is -D v. As long as the limits allow the arm to hold its weight
-    g(q), u = 0 is admissible with the value zero. The minimum is then not positive, and
+    whose unconstrained solution is -D v. As long as the limits allow the arm to hold its weight,
+    u = 0 is admissible with the value zero. The minimum is then not positive, and the kinetic
+    energy T(v) = v^T M v / 2 satisfies
 
-        T(v + h M^-1 u) = T(v) + h (v' u + h / 2 u' M^-1 u) <= T(v).
+        T(v + h M^-1 u) = T(v) + h (v^T u + h / 2 u^T M^-1 u) <= T(v).
 
     With M constant over a period, the kinetic energy therefore never increases, with or without
-    saturation. A fast arm is braked with efforts at the limits. Springs are compensated like
-    weight. With rate 0 the brake only compensates gravity.
+    saturation. A fast arm is braked with efforts at the limits. With rate 0 the brake only holds
+    the weight and the springs.
 
     Attributes:
         rate: Rate at which speeds decrease, 1/s.
@@ -245,7 +247,7 @@ class Brake:
         return hold + self._damping(q, v, -limits - hold, limits - hold)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return the next multiple of the period, at which the efforts change."""
+        """Return the next multiple of the period, ns, at which the efforts change."""
         return (time_ns // self._period_ns + 1) * self._period_ns
 
     def _damping(self, q: Vector, v: Vector, low: Vector, high: Vector) -> Vector:

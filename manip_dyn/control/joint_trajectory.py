@@ -70,7 +70,7 @@ class Waypoint(NamedTuple):
         time_ns: Time since the start of the trajectory, ns.
         positions: Positions (n,), rad or m.
         velocities: Velocities (n,), rad/s or m/s, or empty.
-        accelerations: Accelerations (n,), per s^2, or empty; only with velocities.
+        accelerations: Accelerations (n,), rad/s^2 or m/s^2, or empty; only with velocities.
         effort: Efforts (n,), N m or N, or empty; at all waypoints or at none.
     """
 
@@ -192,9 +192,9 @@ class JointSplines:
             robot: The arm; its continuous joints use the nearest revolution.
             waypoints: One or more waypoints.
             t: Time of the initial state, s; negative before the start.
-            q: Initial positions (n,).
-            v: Initial velocities (n,).
-            effort: Initial efforts (n,), for trajectories with efforts. Default: 0.
+            q: Initial positions (n,), rad or m.
+            v: Initial velocities (n,), rad/s or m/s.
+            effort: Initial efforts (n,), N m or N, for trajectories with efforts. Default: 0.
         """
         points = list(waypoints)
         first = points[0]
@@ -225,8 +225,8 @@ class JointSplines:
         A joint that starts beyond a position limit must not move further beyond it.
 
         Raises:
-            RejectedTrajectoryError: If a joint exceeds a limit of position or speed by more than
-                `POSITION_MARGIN` or `SPEED_MARGIN`.
+            RejectedTrajectoryError: If a joint exceeds a position limit by more than
+                `POSITION_MARGIN`, or a speed limit by more than the fraction `SPEED_MARGIN`.
         """
         if not self._rows:
             return
@@ -255,7 +255,10 @@ class JointSplines:
             )
 
     def motion(self, t: float) -> JointMotion:
-        """Return positions, velocities and accelerations (n,) at time `t`, s."""
+        """Return positions, velocities and accelerations (n,) at time `t`, s.
+
+        From `t_final` on, the motion rests at `goal`.
+        """
         if t >= self.t_final or not self._rows:
             return JointMotion(self.goal, self._zeros, self._zeros)
         k, s, h = self._segment_at(t)
@@ -264,7 +267,10 @@ class JointSplines:
         return JointMotion(q, v / h, a / h**2)
 
     def effort(self, t: float) -> Vector | None:
-        """Return the efforts (n,) of the trajectory at time `t`, s, or None if it has none."""
+        """Return the efforts (n,) of the trajectory at time `t`, s, or None if it has none.
+
+        From `t_final` on, they are those of the last waypoint.
+        """
         if not self._efforts[-1].size:
             return None
         if t >= self.t_final or not self._rows:

@@ -28,7 +28,12 @@ the line through both neighbours."""
 
 
 class Noise(NamedTuple):
-    """Standard deviations (n,) of the noise of measured positions and velocities."""
+    """Standard deviations of the noise of measured states.
+
+    Attributes:
+        position: Standard deviations of the positions (n,), rad or m.
+        velocity: Standard deviations of the velocities (n,), rad/s or m/s.
+    """
 
     position: Vector
     velocity: Vector
@@ -43,9 +48,9 @@ class StateEstimator:
     state, and its numbers do not change.
 
     A missing velocity is the slope of the least-squares line through the positions of the last
-    `velocity_window` seconds, at least through the last two. With n evenly spaced positions over a
-    time T, its delay is T / 2. Its noise is that of the positions times sqrt(12 / n) / T for large
-    n. The first measurement of a joint, and the first one after a gap or a jump, yields no
+    `velocity_window` seconds, at least through the last two. With m evenly spaced positions over a
+    time T, its delay is T / 2. Its noise is that of the positions times sqrt(12 / m) / T for large
+    m. The first measurement of a joint, and the first one after a gap or a jump, yields no
     velocity. The velocity is zero if this measurement is repeated with the same stamp.
 
     Attributes:
@@ -129,7 +134,7 @@ class StateEstimator:
 
         It is at rest if no speed exceeds `rest_speed`. With noise, speeds up to `SIGMAS` standard
         deviations, at most `FASTEST_REST`, are also accepted. The mean velocities of the last
-        n <= `HISTORY` states must then be within `rest_speed` or `SIGMAS` / sqrt(n) standard
+        m <= `HISTORY` states must then be within `rest_speed` or `SIGMAS` / sqrt(m) standard
         deviations.
 
         Args:
@@ -187,7 +192,7 @@ class StateEstimator:
 
 
 def white_noise(times: Vector, values: Vector) -> Vector:
-    """Return the standard deviation (n,) of white noise in values (k, n) at times (k,)."""
+    """Return the standard deviation (n,) of white noise in values (k, n) at times (k,), s."""
     weights = ((times[2:] - times[1:-1]) / (times[2:] - times[:-2]))[:, None]
     deviations = values[1:-1] - weights * values[:-2] - (1.0 - weights) * values[2:]
     products = -np.median(deviations[1:] * deviations[:-1], axis=0)

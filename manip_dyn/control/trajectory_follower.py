@@ -101,7 +101,7 @@ class Tolerances:
     def at_end(
         self, robot: Robot, late: float, q_error: Vector, v_error: Vector
     ) -> Outcome | None:
-        """Return the outcome for errors (n,) at `late` s after the end, or None if undecided."""
+        """Return the outcome for errors (n,) `late` s after the end, or None if undecided."""
         beyond = self.goal.violation(robot, q_error, v_error)
         if not beyond:
             return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
@@ -141,7 +141,8 @@ class TrajectoryFollower:
     """Computed-torque control along splines, with tolerances.
 
     The efforts are the inverse dynamics for the accelerations of the trajectory, or the efforts of
-    the trajectory, plus the feedback M(q) (K e + D e'). After the end the last point is held.
+    the trajectory, plus the feedback M(q) (K e + D de/dt) of the position error e. After the end,
+    the last point is held.
 
     Attributes:
         splines: The motion to follow.
@@ -212,7 +213,7 @@ class TrajectoryFollower:
         return self._tolerances.at_end(self._robot, t - self.splines.t_final, *errors)
 
     def _feedback(self, q: Vector, v: Vector, reference: JointMotion) -> Vector:
-        """Return the feedback efforts (n,): M(q) (K e + D e')."""
+        """Return the feedback efforts (n,): M(q) (K e + D de/dt)."""
         k, d = self._controller.stiffness, self._controller.damping
         a = k * (reference.q - q) + d * (reference.v - v)
         return self._inverse_dynamics(q, v, a) - self._inverse_dynamics(q, v, 0.0 * v)

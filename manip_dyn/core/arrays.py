@@ -115,9 +115,9 @@ def _call_in_python(function: Any, arguments: Any) -> Any:
 
 
 call_returning: Any = _call_in_python if PLAIN else _caller(types.int64)
-"""``call_returning(address, arguments)``: call a function, and return its result, an integer."""
+"""``call_returning(address, arguments)``: call a function and return its integer result."""
 call_checking: Any = _call_in_python if PLAIN else _caller(types.boolean)
-"""``call_checking(address, arguments)``: call a function, and return its result, a boolean."""
+"""``call_checking(address, arguments)``: call a function and return its Boolean result."""
 call_writing: Any = _call_in_python if PLAIN else _caller(types.none)
 """``call_writing(address, arguments)``: call a compiled function without a result."""
 
@@ -242,9 +242,10 @@ def _plain_part(array, first, count):
 row: Any = _plain_row if PLAIN else _row
 """``row(matrix, index)``: return a row (m,) of a C-contiguous matrix (n, m) of float64."""
 part: Any = _plain_part if PLAIN else _part
-"""``part(array, first, count)``: return `count` entries of a vector, or rows of a matrix."""
+"""``part(array, first, count)``: return `count` entries of a vector, or rows of a matrix, that
+begin at index `first`."""
 rows: Any = part
-"""``rows(matrix, first, count)``: return `count` rows of a matrix."""
+"""``rows(matrix, first, count)``: return `count` rows of a matrix that begin at index `first`."""
 unowned: Any = _same if PLAIN else _unowned
 """``unowned(value)``: return an array, or a tuple of arrays, without reference counting."""
 data_pointer: Any = _same if PLAIN else _data_pointer

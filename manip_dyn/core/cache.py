@@ -39,7 +39,7 @@ except ImportError:  # not a Unix
     fcntl = None  # type: ignore[assignment]
 
 PROBE_SIZE = 2**20
-"""Size of the file with which the cache folder is tested, bytes; a large machine code file."""
+"""Size of the file that `reason_not_writable` writes, bytes: that of large machine code."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 LOCK_TIMEOUT = 60.0
 """Longest time for which a process waits for another process to write a file, s."""
@@ -55,7 +55,11 @@ INTERNAL = f"{PACKAGE}.core.", f"{PACKAGE}.cli."
 
 
 def cache_directory() -> Path:
-    """Return ``MANIP_DYN_CACHE``, or ``manip_dyn`` in the user's cache folder if it is not set."""
+    """Return the cache folder.
+
+    It is set by the environment variable ``MANIP_DYN_CACHE``. The default is ``manip_dyn`` in the
+    user's cache folder.
+    """
     chosen = os.environ.get("MANIP_DYN_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -65,7 +69,7 @@ def cache_directory() -> Path:
 
 @cache
 def platform_name() -> str:
-    """Return a string with the versions and the processor on which machine code depends."""
+    """Return a string that identifies the versions and the processor of machine code."""
     versions = llvmlite.__version__, platform.python_version(), llvm.get_process_triple()
     processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     chosen = [getattr(numba.config, f"CPU_{key}", None) for key in ("NAME", "FEATURES")]
@@ -111,9 +115,9 @@ def check_cache() -> None:
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether no other user may write a file or its folder. Otherwise warn once.
+    """Return whether only this user or root may write a file and its folder. Otherwise warn once.
 
-    Missing files and folders are trusted. See `_only_ours` for the condition.
+    Missing files and folders are trusted. On systems without Unix user ids, all files are trusted.
     """
     return _only_ours(path.parent, _status(path.parent)) and _only_ours(path, _status(path))
 
@@ -331,7 +335,7 @@ def _load(name: str, path: Path) -> ModuleType:
 
 
 class Clock:
-    """Compilation times of this process, and its announcements.
+    """Compilation times and announcements of this process, as class attributes.
 
     Attributes:
         spent: Wall time spent compiling for each public function, s.

@@ -27,7 +27,9 @@ def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
 
 
 def renamed_attribute(old: str, new: str) -> Any:
-    """Return a property that warns and returns an attribute or method by its old name.
+    """Return a property for the old name of an attribute or method.
+
+    The property issues a DeprecationWarning and returns the attribute or method with the new name.
 
     Args:
         old: The old name with its class, such as ``Robot.rubs``.

@@ -98,8 +98,8 @@ def run_uninterrupted(
 ) -> Value:
     """Call a function so that no signal handler can interrupt it, and return its result.
 
-    In the main thread, the function runs in a new thread, unless the main thread is compiling or
-    importing. In other threads, it is called directly. Its exceptions are propagated.
+    If called from the main thread, the function runs in a new thread, unless the main thread is
+    compiling or importing. Otherwise it runs in the calling thread. Its exceptions are propagated.
 
     A nested call is a point at which the work can stop: after a signal handler has raised an
     exception in the main thread, the next nested call raises `KeyboardInterrupt`.
@@ -198,7 +198,8 @@ def reset_interrupt_flag() -> None:
     """Let ``python -m`` end with its exit code after a `KeyboardInterrupt` that was caught.
 
     CPython sets a flag when the exception leaves `exec` or `eval` of a string, as in dataclasses
-    and named tuples. With the flag set, it ends by SIGINT. Another `exec` resets the flag.
+    and named tuples. While the flag is set, ``python -m`` ends by SIGINT instead. Another `exec`
+    resets the flag.
     """
     exec("")
 

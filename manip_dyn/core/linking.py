@@ -89,6 +89,8 @@ class Parameter:
 def function_parameter(returns: Any = types.none) -> Callable[[Function], Function]:
     """Return a decorator that declares a function as a template parameter.
 
+    With stock numba (see `private_numba`), the decorator is `inlined`.
+
     Args:
         returns: Numba type of the result.
     """
@@ -102,8 +104,8 @@ def function_parameter(returns: Any = types.none) -> Callable[[Function], Functi
 def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
     """Return a decorator that declares a number as a template parameter.
 
-    The decorated function has no arguments. Its result is the default with stock numba. Otherwise
-    the parameter has no default.
+    The decorated function has no arguments. With stock numba (see `private_numba`), its result is
+    the default of the parameter. Otherwise the parameter has no default.
 
     Args:
         kind: Numba type of the number.
@@ -132,8 +134,8 @@ def table_parameter(function: Any) -> Any:
     """Declare a table with up to 16 columns as a template parameter, and return it.
 
     Args:
-        function: Function of row and column. Its results are the default with stock numba.
-            Otherwise the parameter has no default.
+        function: Function of row and column. With stock numba (see `private_numba`), its results
+            are the default of the parameter. Otherwise the parameter has no default.
     """
     if STOCK:
         return inlined(function)

@@ -44,8 +44,8 @@ def package_name(folder: Path) -> str:
 def installed(packages: dict[str, Path]) -> Iterator[dict[str, str]]:
     """Return a context manager in which the ament index contains source packages.
 
-    Packages that are already in the index have priority. The value is a dictionary from the
-    temporary path of each package, which replaces ``$(find PACKAGE)``, to its folder.
+    Packages that are already in the index have priority. The context manager yields a dictionary
+    with the folder of each package by its temporary path, which replaces ``$(find PACKAGE)``.
     """
     before = os.environ.get(PREFIXES)
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as prefix:

@@ -5,12 +5,14 @@ All keys are optional::
     gravity: [0.0, 0.0, -9.81]                    # m/s^2, base frame
     armature: {JOINT: 0.75}                       # rotor inertia at the joint, kg m^2 or kg
     springs: {JOINT: {stiffness: 400.0, rest: 0.0}}   # N m/rad and rad, or N/m and m
-    friction: {JOINT: {coulomb: 4.0, static: 6.0, stribeck_velocity: 0.01}}   # N m and rad/s
+    friction: {JOINT: {coulomb: 4.0, static: 6.0, stribeck_velocity: 0.01}}   # see below
     payload: {link: tool0, mass: 6.0, com: [0, 0, 0], inertia: [0, 0, 0, 0, 0, 0]}
 
-`payload` is fixed to `link`. `com` is the centre of mass in the link frame, m; `inertia` is the
-inertia about it in the link's axes, kg m^2, as ixx, iyy, izz, ixy, ixz, iyz. Joints and links that
-`lock` or `tip` removed are ignored; unknown names are errors.
+Friction is in N m, with the Stribeck velocity in rad/s, or in N and m/s for prismatic joints.
+`payload` is fixed to `link`, and its `mass` is in kg. `com` is the centre of mass in the link
+frame, m. `inertia` is the inertia about the centre of mass in the axes of the link, kg m^2, as
+ixx, iyy, izz, ixy, ixz, iyz. Joints and links that `lock` or `tip` removed are ignored; unknown
+names are errors.
 """
 
 from __future__ import annotations
@@ -34,7 +36,14 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Payload:
-    """A rigid body fixed to a link, with `com` (3,) and `inertia` (3, 3) as in the YAML file."""
+    """A rigid body fixed to a link.
+
+    Attributes:
+        link: Name of the link.
+        mass: Mass, kg.
+        com: Centre of mass (3,) in the link frame, m.
+        inertia: Inertia (3, 3) about the centre of mass in the axes of the link, kg m^2.
+    """
 
     link: str
     mass: float
@@ -45,7 +54,10 @@ class Payload:
 class DryFriction(NamedTuple):
     """Dry friction of one joint, see `manip_dyn.robot.model.Friction`.
 
-    None selects the value of the URDF for `coulomb`, and the Coulomb friction for `static`.
+    Attributes:
+        coulomb: Coulomb friction, N m or N. None selects the value of the URDF.
+        static: Static friction, N m or N. None selects the Coulomb friction.
+        stribeck: Stribeck velocity, rad/s or m/s; 0 for none.
     """
 
     coulomb: float | None = None
@@ -71,6 +83,9 @@ def read_extras(path: Path | None, joints: Iterable[str], links: Iterable[str]) 
         path: Path of the YAML file, or None.
         joints: Names of all joints in the URDF.
         links: Names of all links in the URDF.
+
+    Raises:
+        ManipDynError: If the file is invalid.
     """
     if path is None or not path.is_file():
         return Extras()

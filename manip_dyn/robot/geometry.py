@@ -78,10 +78,10 @@ class Placement(NamedTuple):
 
 
 class LinkTree:
-    """Placements of the links of a robot relative to their parents.
+    """Poses of the links of a robot in the frames of their parent links.
 
     Attributes:
-        fixed: Placements of links behind fixed joints.
+        fixed: Poses of the child links of fixed joints in their parent link frames.
     """
 
     def __init__(self, robot: Robot):
@@ -94,7 +94,11 @@ class LinkTree:
         self.fixed = _Joints(fixed).at(np.zeros(len(fixed))) if fixed else []
 
     def moving(self, q: Vector) -> list[Placement]:
-        """Return the placements of links behind movable joints at positions `q` (n,)."""
+        """Return the pose of the child link of each movable joint in its parent link frame.
+
+        Args:
+            q: Joint positions (n,), rad or m.
+        """
         return self._movable.at(self._positions(q))
 
 

@@ -42,8 +42,8 @@ def load_robot(
             ``package://PACKAGE/PATH`` for a file in a sourced workspace, or a URDF string.
         lock: Positions (rad or m), by joint name, of joints to replace with fixed joints. Joints
             that mimic a locked joint are also locked. Locked links retain their mass.
-        tip: Name of the link that is the tool frame. Links beyond it, and side branches behind
-            other movable joints, are removed. By default nothing is removed, and the tip is
+        tip: Name of the link that is the tool frame. Links beyond it, and side branches attached
+            by movable joints, are removed. By default nothing is removed, and the tip is
             ``tool0`` if it exists, otherwise the last link of the chain with the most movable
             joints.
         mass_scale: Factor for the masses and inertias of all bodies and the payload, for example
@@ -85,7 +85,7 @@ def load_kinematics(
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | Path | None = None,
 ) -> Robot:
-    """Load any URDF to show it, without checks of its dynamics.
+    """Load a URDF for display, without checks of its dynamics.
 
     Links without mass and impossible inertias are accepted, so simulations and plans of the robot
     may be wrong or fail. Floating and planar joints are fixed, and `notes` lists them.

@@ -52,11 +52,11 @@ class Friction(NamedTuple):
     stribeck: Vector
 
     def sliding(self, direction: Vector, speed: Vector) -> Vector:
-        """Return the friction of sliding joints (..., n), with the signs of the velocities.
+        """Return the friction of sliding joints (..., n), N m or N, with the velocities' signs.
 
         Args:
             direction: Numbers (..., n) with the signs of the velocities. For 0, the result is 0.
-            speed: Absolute values of the velocities (..., n).
+            speed: Absolute values of the velocities (..., n), rad/s or m/s.
         """
         ratio = speed / np.where(self.stribeck > 0.0, self.stribeck, 1.0)
         fall = np.where(self.stribeck > 0.0, np.exp(-ratio * ratio), 0.0)
@@ -312,7 +312,7 @@ class Robot:
         return frame_of(self.model, link)
 
     def unit(self, joint: int) -> str:
-        """Return the unit of a joint's position."""
+        """Return the unit of the position of the joint with index `joint`: ``rad`` or ``m``."""
         return "m" if self.joint_types[joint] == "prismatic" else "rad"
 
     def outside_limits(self, q: Vector) -> list[str]:

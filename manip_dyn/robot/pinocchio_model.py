@@ -60,8 +60,9 @@ def _scale(model: pinocchio.Model, factor: float) -> None:
 class Oracle:
     """Reference dynamics and kinematics of one robot by pinocchio, without dry friction.
 
-    With mimic joints, the joint velocities of all bodies are G v and the efforts G^T tau_b, where
-    G is `Robot.ratios`. The class is not thread-safe.
+    Units and the order of the joints are those of `Robot`. With mimic joints, the joint velocities
+    of all b bodies are G v. The efforts are tau = G^T tau_b, where G (b, n) is `Robot.ratios` and
+    tau_b (b,) are the efforts of the joints of all bodies. The class is not thread-safe.
     """
 
     def __init__(self, robot: Robot):

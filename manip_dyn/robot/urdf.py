@@ -1,8 +1,8 @@
 """A URDF as a tree of elements: rules for supported arms, and `Description`, an editable tree.
 
 Supported robots are serial or branched trees with a fixed base and revolute, continuous, prismatic
-and fixed joints. A joint with <mimic> is a linear function of another joint. All others raise an
-error.
+and fixed joints. A joint with <mimic> is a linear function of another joint. Other types of joints
+raise an error.
 """
 
 from __future__ import annotations
@@ -122,7 +122,10 @@ def check_tree(where: str, root: Element) -> None:
 
 
 def check_numbers(where: str, root: Element) -> None:
-    """Raise `ManipDynError` for an attribute in `NUMBERS` without that many finite numbers."""
+    """Raise `ManipDynError` unless attributes in `NUMBERS` have the stated count of finite values.
+
+    Missing attributes are accepted.
+    """
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             label = f"{where}: {kind} '{owner.get('name')}'"
@@ -203,7 +206,7 @@ def lost_mimics_of(root: Element) -> list[str]:
 
 
 def resting_position(joint: Element) -> float:
-    """Return the position of a movable joint within its limits that is closest to zero."""
+    """Return the position within the limits of a movable joint that is closest to 0, rad or m."""
     limit = joint.find("limit")
     if joint.get("type") == "continuous" or limit is None:
         return 0.0
@@ -224,8 +227,8 @@ def _mimic_of(joint: Element) -> Mimic:
 def check_dynamics(where: str, root: Element) -> None:
     """Raise `ManipDynError` for unsupported dynamics.
 
-    These are unsupported joints, no movable joint, movable links without mass, and negative masses
-    and principal inertias.
+    Unsupported are other joint types, robots without a movable joint, movable links without mass,
+    negative masses, and negative principal inertias.
     """
     for name, joint in joints_of(root).items():
         kind = joint.get("type")
@@ -335,8 +338,8 @@ def _tensor(inertia: Element) -> Matrix:
 def inertia_notes(root: Element) -> list[str]:
     """Return a sentence for each moving link whose inertia no mass distribution has.
 
-    One principal moment exceeds the sum of the other two, or a moment is slightly negative by
-    rounding. The equations of motion remain well defined.
+    One of its principal moments exceeds the sum of the other two by more than the tolerance of
+    `principal_inertias`. The equations of motion remain well defined.
     """
     notes = []
     for name in moving_links_of(root):
@@ -404,7 +407,7 @@ class Description:
         return root_links_of(self.root)[0]
 
     def default_tip(self) -> str:
-        """Return ``tool0`` if it exists, else the end of the chain with most movable joints."""
+        """Return ``tool0``, or the end of the chain with the most movable joints without it."""
         if "tool0" in self.links():
             return "tool0"
         movable = self.movable()
@@ -431,8 +434,11 @@ class Description:
     def cut(self, tip: str) -> None:
         """Remove all links except the chain from base to tip and links fixed to it.
 
-        Links beyond the tip, and side branches behind movable joints, are removed with their
+        Links beyond the tip, and side branches attached by movable joints, are removed with their
         mass.
+
+        Raises:
+            ManipDynError: If there is no link `tip`.
         """
         if tip not in self.links():
             raise ManipDynError(
@@ -449,6 +455,9 @@ class Description:
         """Replace joints with fixed joints at the positions `values`, rad or m, by name.
 
         Joints that mimic a locked joint are locked, too, at the corresponding position.
+
+        Raises:
+            ManipDynError: If a joint does not exist or cannot be locked.
         """
         joints, locked = self.joints(), dict(values)
         for name, value in values.items():

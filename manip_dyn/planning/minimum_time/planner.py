@@ -68,9 +68,9 @@ def plan_minimum_time(
 
     A plan with status ``converged`` was refined on grids of up to 2048 cells. Its certificate, a
     `Convergence`, estimates how much faster nearby motions can be. An ``uncertified`` plan reaches
-    the goal within the limits, but `Plan.reason` names conditions that it violates, or states that
-    only the straight joint path was found. If start and goal are equal and at rest, the status is
-    ``at_goal`` and `Plan.certificate` is None.
+    the goal, but `Plan.reason` names conditions or limits that it violates, or states that only a
+    motion along the straight joint path was found. If start and goal are equal and at rest, the
+    status is ``at_goal`` and `Plan.certificate` is None.
 
     The planner first computes a converged motion, then certificates and other motions. When the
     budget is spent, it returns the best motion so far, and `Plan.reason` names the unfinished
