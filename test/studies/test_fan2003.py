@@ -275,8 +275,10 @@ def test_table_5_3_is_corrected_with_evidence(findings):
     assert table.minimum_time.status == "solved"
     assert not table.printed.is_solution
     assert table.printed.refined == pytest.approx(table.minimum_time.t_final, abs=1e-8)
-    assert "0.01077 s after the printed time, when it is 9.9e-05 rad from its goal" in table.note
-    assert "no solution of the thesis's equations" in table.note
+    assert (
+        "0.01077 s after the printed time, at which it is 9.9e-05 rad from its goal" in table.note
+    )
+    assert "does not satisfy the thesis's equations" in table.note
     for row in table.rows:
         if row.difference is not None:
             assert row.difference == pytest.approx(row.computed - row.published, abs=1e-15)

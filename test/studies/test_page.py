@@ -248,7 +248,7 @@ def test_items_have_the_status_of_their_evidence(record):
     statuses = [row[2] for row in report.items_table(items, record).rows]
     assert statuses == [
         "reproduced; 1 \u00d7 reproduced, 1 \u00d7 differs",
-        "drawn",
+        "plotted",
         "confirmed",
         "missing",
         "no result",
@@ -283,13 +283,13 @@ def test_evidence_links_to_tables_and_charts(findings, record):
 
 def test_every_single_status_has_its_kind():
     joined = report.counted(["reproduced", "arrives, not at the printed time", "reproduced"])
-    assert report.parts(f"{joined}; drawn") == [
+    assert report.parts(f"{joined}; plotted") == [
         "2 \u00d7 reproduced",
         "1 \u00d7 arrives, not at the printed time",
-        "drawn",
+        "plotted",
     ]
     kinds = [
-        report.kind_of(status) for status in report.parts(f"{joined}; drawn; above; not above")
+        report.kind_of(status) for status in report.parts(f"{joined}; plotted; above; not above")
     ]
     assert kinds == ["good", "part", "", "bad", "good"]
 

@@ -143,7 +143,7 @@ def switching_rows(cases: Iterable[Switched], limit: float, inertia: float, q0: 
     for case, shift in zip(cases, (0.0, off, -off), strict=True):
         printed = limit * q0 - 2.0 * limit * (0.5 * q0 + shift) + limit * case.stops_at
         left = 0.5 * inertia * case.speed**2
-        rows.append(_row(f"figure {case.figure}", "work where it ends [J]", printed, left))
+        rows.append(_row(f"figure {case.figure}", "work at the end [J]", printed, left))
     return rows
 
 

@@ -290,12 +290,12 @@ def controllers(cases: Cases) -> Table:
         "case",
         "printed, s",
         "zero acceleration, s",
-        "stops short by",
+        "distance left, rad or m",
         "literal law (A.4, A.7), s",
-        "drift",
-        "tested again (A.10), s",
-        "range over last digits and late decisions, s",
-        "arrive",
+        "drift, rad or m",
+        "repeated test (A.10), s",
+        "range of arrivals, s",
+        "variations that arrive",
         "status",
     )
     rows = tuple(_controllers_row(case) for case in cases if case.literal is not None)

@@ -59,7 +59,7 @@ class MusnRow(NamedTuple):
         t_final: Smallest final time of a solution, s; NaN without a solution.
         printed: Printed final time, s.
         rank: Rank of the Jacobian of the printed conditions at the guess with a single interval,
-            or 0 for other rows.
+            else None.
         unknowns: Number of unknowns.
     """
 
@@ -72,7 +72,7 @@ class MusnRow(NamedTuple):
     at_printed: int
     t_final: float
     printed: float
-    rank: int
+    rank: int | None
     unknowns: int
 
 
@@ -280,7 +280,7 @@ def musn_rows(
                 problem = BoundaryValueProblem(arms(case), np.array(guess.q0), intervals)
                 own = problem.solve(signed) is not None
                 single = intervals == 1 and signed is guess
-                rank, unknowns = problem.rank(signed) if single else 0, len(guess.costates0)
+                rank, unknowns = problem.rank(signed) if single else None, len(guess.costates0)
                 unknowns = 2 * unknowns * intervals + 1
                 for varied in VARIATIONS if own and intervals == 1 else (0.0, NEARBY):
                     solutions = [problem.solve(trial) for trial in _trials(signed, varied)]
@@ -290,7 +290,7 @@ def musn_rows(
                     close = [t for t in converged if abs(t - printed[case]) <= 2.0 * half]
                     counts = (len(solutions), len(converged), len(close))
                     least = min(converged, default=float("nan"))
-                    size = (rank if varied == 0.0 else 0, unknowns)
+                    size = (rank if varied == 0.0 else None, unknowns)
                     setting = (case, words, intervals, varied)
                     yield MusnRow(*setting, *counts, least, printed[case], *size)
 
@@ -321,12 +321,12 @@ def musn_claims(rows: Sequence[MusnRow]) -> Iterator[Claim]:
             tuple(cases),
             about=f"chapter {chapter}",
         )
-    ranks = {row.case: row for row in rows if row.rank}
+    sizes = {row.case: (row.unknowns, row.rank) for row in rows if row.rank}
     yield Claim(
         "conditions",
         "unknowns minus independent conditions at the printed guess; 0",
         tuple(
-            Evidence(name, row.unknowns - row.rank, row.unknowns == row.rank)
-            for name, row in ranks.items()
+            Evidence(name, unknowns - rank, unknowns == rank)
+            for name, (unknowns, rank) in sizes.items()
         ),
     )

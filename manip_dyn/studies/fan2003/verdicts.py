@@ -76,7 +76,7 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
         (
             "printed times",
             "printed final time, s; between the first and last arrival under the literal laws "
-            "with varied last digits and decisions up to 1e-4 s late",
+            "with varied last digits and decisions delayed by up to 1e-4 s",
             [_printed_time(case) for case in tables if case.spread is not None],
         ),
         (
@@ -222,8 +222,8 @@ def _efficient(cases: Cases) -> Iterable[Claim]:
             "zero net work",
         ),
         (
-            "ratio of planning times, exact minimum / the thesis's search if it ends; above "
-            f"{FASTER:g}",
+            "ratio of planning times, exact minimum / the thesis's search if it finds a solution; "
+            f"above {FASTER:g}",
             "grid",
         ),
     ):
@@ -374,7 +374,7 @@ def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
                 f"{motion.arrival_times[i]:.5f} s, {abs(short):.5f} s "
                 f"{'after' if short > 0 else 'before'} the printed time"
                 + (
-                    f", when it is {_distance(case, i, t):.1e} {case.units[i]} from its goal."
+                    f", at which it is {_distance(case, i, t):.1e} {case.units[i]} from its goal."
                     if short > 0
                     else "."
                 )
@@ -406,37 +406,38 @@ def _distance(case: CaseFindings, joint: int, t: float) -> float:
 def _controller_words(case: CaseFindings, replay: Controlled) -> str:
     joint = case.joints[replay.farthest]
     short = (
-        f"With early joints at zero acceleration the printed switching positions leave the braked "
-        f"{joint} {replay.miss:.1e} {case.units[replay.farthest]} short of its goal at "
-        f"{replay.t_end:.4f} s, for any rounding of the printed digits"
+        f"With early joints at zero acceleration, the printed switching positions leave {joint} "
+        f"{replay.miss:.1e} {case.units[replay.farthest]} short of its goal at "
+        f"{replay.t_end:.4f} s, for any rounding of the printed digits."
     )
     exact = case.controlled_exactly
     if exact.arrived:
-        short += "; the exact ones arrive."
+        short += " With the exact switching positions, all joints arrive."
     else:
-        short += f", and the exact ones {exact.miss:.1e}."
+        unit = case.units[exact.farthest]
+        short += f" The exact switching positions leave a distance of {exact.miss:.1e} {unit}."
     return f"{short} {_literal_words(case)}"
 
 
 def _literal_words(case: CaseFindings) -> str:
-    """Return sentences about the printed positions under the holding laws of the thesis."""
+    """Return sentences about the printed positions under the literal laws of the thesis."""
     run, spread = case.literal, case.spread
     if run is None or spread is None:
         return ""
     if not run.arrived and spread.arrived == 0:
-        return "Under the thesis's holding laws they do not arrive either."
+        return "Under the literal laws, the joints do not arrive either."
     last = max(t for t in case.published["zero_net_work"]["t_final"] if t is not None)
     i = int(np.argmax(run.drift))
     words = (
-        f"Under the thesis's holding laws, which are exact only for a joint at rest at its goal, "
+        f"Under the literal laws, which are exact only for a joint at rest at its goal, the "
         f"{case.joints[i]} drifts by up to {run.drift[i]:.1e} {case.units[i]} and the last "
-        f"joint arrives at {run.t_arrival.max():.4f} s, between {spread.earliest:.4f} and "
-        f"{spread.latest:.4f} s depending on the last printed digits and on decisions up to "
-        "1e-4 s late: "
+        f"joint arrives at {run.t_arrival.max():.4f} s. With varied last digits and decisions "
+        f"delayed by up to 1e-4 s, it arrives between {spread.earliest:.4f} and "
+        f"{spread.latest:.4f} s. "
     )
     if spread.covers(last, half_unit(case.published)):
-        return f"{words}the printed {last:.4f} s is in this range."
-    return f"{words}the printed {last:.4f} s is not in this range."
+        return f"{words}The printed {last:.4f} s is in this range."
+    return f"{words}The printed {last:.4f} s is not in this range."
 
 
 TWIN = "It is not unique: another motion, for example the time-mirrored one, takes the same time."
@@ -457,18 +458,17 @@ def _certified_words(case: CaseFindings) -> tuple[list[str], bool]:
     words = []
     if replay is not None and replay.ends_at_goal and not replay.is_solution:
         words.append(
-            "The printed minimum-time motion is no solution of the thesis's equations: times of "
-            f"the nearest solution differ by {replay.shift:.1e} s; rounding of the printed digits "
-            f"explains {replay.half_unit:.0e} s."
+            "The printed minimum-time motion does not satisfy the thesis's equations: the "
+            f"switching times of the nearest solution differ by {replay.shift:.1e} s, and "
+            f"rounding of the printed digits explains {replay.half_unit:.0e} s."
         )
     if replay is not None and not replay.ends_at_goal:
         k, n = replay.worst, len(case.joints)
         unit = case.units[k % n] + ("/s" if k >= n else "")
         words.append(
-            "The printed minimum-time motion is no solution of the thesis's equations: its "
-            f"switches end {abs(replay.end[k]):.1e} {unit} from rest at the goal "
-            f"({case.joints[k % n]}); rounding of the printed digits explains "
-            f"{replay.rounding[k]:.1e}."
+            "The printed minimum-time motion does not satisfy the thesis's equations: it misses "
+            f"rest at the goal by {abs(replay.end[k]):.1e} {unit} ({case.joints[k % n]}), and "
+            f"rounding of the printed digits explains {replay.rounding[k]:.1e} {unit}."
         )
     if replay is not None and replay.refined is not None:
         words.append(_refined_words(case))

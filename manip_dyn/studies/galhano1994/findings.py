@@ -176,9 +176,9 @@ def cost_table(figure: Figure) -> Table:
         rows.append((curve.label, curve.order, gap, _order_status(gap), *tries, *times))
     timed = tuple(f"us to {level:.0e}" for level in LEVELS)
     counted = tuple(f"steps to {level:.0e}" for level in LEVELS)
-    head = ("method", "order", "measured less order", "status", *counted, *timed)
+    head = ("method", "order", "measured minus nominal order", "status", *counted, *timed)
     title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
-    rounded = ("measured less order", *counted)
+    rounded = ("measured minus nominal order", *counted)
     return Table(f"{figure.name}_{figure.robot}", title, head, tuple(rows), timed, rounded=rounded)
 
 
@@ -194,10 +194,10 @@ def fastest_table(figures: Sequence[Figure]) -> Table:
             quick = _least((curve.time_at_error(level) * 1e6, curve.label) for curve in curves)
             base = plain.evaluations_at_error(level), plain.time_at_error(level) * 1e6
             rows.append((robot, level, best[1], best[0], base[0], quick[1], quick[0], base[1]))
-    counted = ("fewest evaluations by", "evaluations", "by RK4")
-    timed = ("fastest", "us", "RK4, us")
+    counted = ("fewest evaluations by", "evaluations", "evaluations of RK4")
+    timed = ("fastest", "time, us", "time of RK4, us")
     title = "Cheapest Runge-Kutta methods for an error, rad"
-    return Table("fastest", title, ("robot", "error", *counted, *timed), tuple(rows), timed)
+    return Table("fastest", title, ("robot", "error, rad", *counted, *timed), tuple(rows), timed)
 
 
 def _least(costs: Iterable[tuple[float, str]]) -> tuple[float, str]:
@@ -209,8 +209,8 @@ def _order_status(difference: float) -> str:
     if math.isnan(difference):
         return "not measured"
     if abs(difference) <= NEAR_ORDER:
-        return "has its order"
-    return "steeper" if difference > 0.0 else "flatter"
+        return "expected order"
+    return "higher order" if difference > 0.0 else "lower order"
 
 
 def figure_content(figure: Figure) -> dict[str, Any]:

@@ -388,8 +388,8 @@ def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
     """Yield the claims about customization, in operations and in times."""
     for robot in dict.fromkeys(row.robot for row in rows):
         mine = [row for row in rows if row.robot == robot]
-        operations = f"operations of a step, plain / customized; above {BETTER:g}"
-        times = f"CPU time of a step, plain / customized; above {BETTER:g}"
+        operations = f"ratio of operations per step, plain / customized; above {BETTER:g}"
+        times = f"ratio of CPU times per step, plain / customized; above {BETTER:g}"
         counted = [
             Evidence(row.method, row.operations_ratio, row.operations_ratio > BETTER)
             for row in mine
@@ -415,7 +415,7 @@ def shared_stages(settings: Settings) -> Iterable[Claim]:
         if method.adaptive and all(order in fixed for order in orders):
             factor = method.stages / sum(fixed[order] for order in orders)
             cases.append(Evidence(method.name, factor, factor < 1.0))
-    measure = "stages of a pair / of the two fixed-step methods of its orders; below 1"
+    measure = "ratio of stages, a pair / the two fixed-step methods of its orders; below 1"
     yield Claim("embedding shares", measure, tuple(cases))
 
 

@@ -27,11 +27,11 @@ from manip_dyn.studies.report.tables import WIDTH, Table, number
 TIMES = "\u00d7"
 KINDS = {
     "good": (
-        *("confirmed", "reproduced", "as published", "has its order", "not above", "arrived"),
+        *("confirmed", "reproduced", "as published", "expected order", "not above", "arrived"),
         *("arrives", "fits the figure"),
     ),
     "part": (
-        *("partly confirmed", "close", "corrected", "steeper", "flatter"),
+        *("partly confirmed", "close", "corrected", "higher order", "lower order"),
         *("arrives, not at the printed time", "arrives, at the printed time for some digits"),
         "fits the figure without the load only",
     ),
@@ -69,7 +69,7 @@ def parts(status: str) -> list[str]:
 
 
 def kind_of(part: str) -> str:
-    """Return the key of `KINDS` for a single status, or "" for others such as "drawn".
+    """Return the key of `KINDS` for a single status, or "" for others such as "plotted".
 
     A verdict with alternatives (see `Claim.verdict`) is of the kind ``part``.
     """

@@ -321,7 +321,7 @@ def evidence_status(reference: str, record: Record) -> str:
     if kind == "test":
         return "tested"
     if kind == "chart":
-        return "drawn" if key in record.charts else MISSING
+        return "plotted" if key in record.charts else MISSING
     if kind == "claim":
         return _counted_statuses([row["verdict"] for row in record.claims if row["key"] == key])
     table = record.tables.get(kind)

@@ -267,10 +267,12 @@ def without_positions(t, y, p, out, by_time):
             out[i, k] = 0.0
 
 
+UNSWITCHED = "without switch times at the bump"
+WITHOUT_TIME = "Jacobian without the time derivative"
 INEXACT = {
-    "Jacobian without time": without_time,
+    WITHOUT_TIME: without_time,
     "Jacobian 10 % too small": too_small,
-    "Jacobian without positions": without_positions,
+    "Jacobian without the position derivatives": without_positions,
 }
 
 
@@ -283,7 +285,7 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
     variants: dict[str, dict[str, Any]] = {
         "as table 4": {},
         "our control": {"control": StepControl()},
-        "largest error for the norm": {"control": replace(control, norm="max")},
+        "maximum norm of the error": {"control": replace(control, norm="max")},
         "scaled estimate": {"control": settings.control("scaled")},
         "facmax 2": {"control": replace(control, facmax=2.0)},
         "rodas5p": {"method": "rodas5p"},
@@ -292,15 +294,18 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
     for name, jacobian in INEXACT.items():
         variants[name] = {"jacobian": Jacobian(jacobian, car.freedoms, mass=True)}
     without = {"jacobian": Jacobian(without_time, car.freedoms, mass=True)}
-    unsettled = _unannounced(hmmwv(settled=False))
+    unsettled = _without_switches(hmmwv(settled=False))
     others: dict[str, tuple[Mechanism, dict[str, Any]]] = {
         "without shock absorbers": (hmmwv(damped=False), {}),
         "not at rest at the start": (hmmwv(settled=False), {}),
-        "bump times not announced": (_unannounced(hmmwv()), {}),
-        "not at rest, times not announced": (unsettled, {}),
-        "not at rest, times not announced, Jacobian without time": (unsettled, without),
-        "not at rest, times not announced, our control": (unsettled, {"control": StepControl()}),
-        "another mechanism: link on a stiff bushing": (link_on_a_bushing(), {}),
+        UNSWITCHED: (_without_switches(hmmwv()), {}),
+        f"not at rest at the start, {UNSWITCHED}": (unsettled, {}),
+        f"not at rest at the start, {UNSWITCHED}, {WITHOUT_TIME}": (unsettled, without),
+        f"not at rest at the start, {UNSWITCHED}, our control": (
+            unsettled,
+            {"control": StepControl()},
+        ),
+        "another mechanism: a link on a stiff bushing": (link_on_a_bushing(), {}),
     }
     published = [PUBLISHED["implicit"]["4"][k] for k in range(len(VARIANT_TOLERANCES))]
     first = _variant_row("published, s", published)
@@ -318,7 +323,7 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
     yield from sorted(rows, key=lambda row: abs(math.log(row.growth / first.growth)))
 
 
-def _unannounced(mechanism: Mechanism) -> Mechanism:
+def _without_switches(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism after removing the times at which its forces are not smooth."""
     mechanism.switches = []
     return mechanism

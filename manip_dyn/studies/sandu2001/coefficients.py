@@ -59,10 +59,11 @@ def claims() -> list[Claim]:
         ),
         (
             "l-stable",
-            "|R| at infinity / its change by half a unit of gamma's last digit; at most 1",
+            "|R(z)| of the stability function at infinity / its change for half a unit of the "
+            "last digit of gamma; at most 1",
             [_at_infinity()],
         ),
-        ("l-stable", "largest |R| on the imaginary axis; at most 1", [_on_the_axis(exact)]),
+        ("l-stable", "largest |R(z)| on the imaginary axis; at most 1", [_on_the_axis(exact)]),
         (
             "digits",
             f"relative difference from the exact coefficient; at most {DIGITS:g}, 25 digits",

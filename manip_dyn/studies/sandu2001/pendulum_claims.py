@@ -53,8 +53,8 @@ def claims(
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "order",
-            "order of the largest error in steps, loosest to tightest tolerance; of the squeezer "
-            f"in evaluations; at least {NEAR_FOUR:g}",
+            "order (decades of error per decade of steps; for the squeezer, of evaluations), "
+            f"loosest to tightest tolerance; at least {NEAR_FOUR:g}",
             [*_orders(plain), *_order_of_squeezer(squeezer)],
         ),
         (
@@ -65,18 +65,18 @@ def claims(
         ),
         (
             "exact jacobian",
-            f"ratio of its steps, inexact / exact Jacobian; above {ACCURATE:g}",
+            f"ratio of steps of this method, inexact / exact Jacobian; above {ACCURATE:g}",
             _more_steps(matrices, "rosenbrock_nystrom"),
         ),
         (
             "w-method",
-            f"error ratio, inexact / exact Jacobian; at most {ACCURATE:g}",
+            f"error ratio of the W-method, inexact / exact Jacobian; at most {ACCURATE:g}",
             _inexact(matrices, "rosenbrock_w", order_holds=True),
         ),
         (
             "w-method",
-            "order of the error in steps, loosest to tightest tolerance, on the stiff pendulum; "
-            f"at least {NEAR_TWO:g}",
+            "order on the stiff pendulum (decades of error per decade of steps), loosest to "
+            f"tightest tolerance; at least {NEAR_TWO:g}",
             _orders_of_w(matrices),
         ),
         (
@@ -97,7 +97,7 @@ def claims(
         *(
             (
                 "met",
-                f"largest error of the {name} / tolerance of eq. 13 there; at most 1",
+                f"largest error of the {name} / tolerance of eq. 13 at that time; at most 1",
                 [_ratio(row, row.max_error / allowed(row), 0.0, 1.0) for row in rows],
             )
             for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
@@ -113,24 +113,25 @@ def claims(
         ),
         (
             "conservative",
-            "error over tolerance, tightest / loosest tolerance; below 1",
+            "ratio of error / tolerance, tightest / loosest tolerance; below 1",
             _more_stringent(plain),
         ),
         (
             "scaled",
-            "steps with scaled / with plain estimates; below 1",
+            "ratio of steps, scaled / plain estimates; below 1",
             _scaled(errors),
         ),
         (
             "scaled",
-            "decades between the largest error of the angle and the tolerance of eq. 13 there, "
-            "scaled / plain; below 1",
+            "ratio of distances (decades) between the largest error of the angle and the "
+            "tolerance of eq. 13 at that time, scaled / plain estimates; below 1",
             _nearer(errors),
         ),
         *(
             (
                 "printed errors",
-                f"largest error of the {name} / printed, without the misprint; at most 1",
+                f"largest error of the {name} / printed one, corrected for the misprint; at "
+                "most 1",
                 [_ratio(row, row.max_error / row.corrected_max, 0.0, 1.0) for row in rows],
             )
             for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
@@ -138,7 +139,7 @@ def claims(
         *(
             (
                 "printed means",
-                f"mean error of the {name} / printed; at most 1",
+                f"mean error of the {name} / printed one; at most 1",
                 [_ratio(row, row.mean_error / row.published_mean, 0.0, 1.0) for row in rows],
             )
             for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)

@@ -53,14 +53,18 @@ def rows(progress: Callable[[str], None]) -> Iterator[RepartitionRow]:
 
 def claims(rows: Sequence[RepartitionRow]) -> Iterator[Claim]:
     """Yield the claim that a growth of 25 % is the cheapest, in evaluations and in seconds."""
-    words = "at a growth of 25 % / least over growths from 5 % to a factor of 100; at most"
+    words = "growth of 25 % / best growth between 5 % and a factor of 100; at most"
     yield Claim(
         "quarter",
-        f"evaluations {words} {AS_CHEAP:g}",
+        f"ratio of evaluations, {words} {AS_CHEAP:g}",
         tuple(_compared(rows, "evaluations", 1.0)),
     )
     timed = [
-        Claim("quarter", f"CPU time {words} {AS_CHEAP:g}", tuple(_compared(rows, "seconds", off)))
+        Claim(
+            "quarter",
+            f"ratio of CPU times, {words} {AS_CHEAP:g}",
+            tuple(_compared(rows, "seconds", off)),
+        )
         for off in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
     ]
     yield with_alternatives(timed[0], timed[1:])

@@ -423,6 +423,6 @@ def cost_table(cost_by_method: Mapping[str, Cost]) -> Table:
         (cost.method, round(cost.evaluations, 3), cost.seconds * 1e6, cost.seconds / first)
         for cost in cost_by_method.values()
     )
-    head = ("method", "evaluations", "us", "ratio to the first")
+    head = ("method", "evaluations", "time, us", "ratio to rk1")
     title = "Figures 7 and 8: cost of a step, CPU time in us"
-    return Table("cost", title, head, rows, timed=("us", "ratio to the first"))
+    return Table("cost", title, head, rows, timed=("time, us", "ratio to rk1"))

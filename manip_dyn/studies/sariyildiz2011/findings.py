@@ -146,8 +146,8 @@ def claims(
         *(
             (
                 "adams is efficient",
-                f"evaluations for an error of {error:g} m, better of rk2 and rk4 / better of ab4 "
-                "and abm4; above 1",
+                f"ratio of evaluations for an error of {error:g} m, better of rk2 and rk4 / "
+                "better of ab4 and abm4; above 1",
                 _above(ratios),
             )
             for error, ratios in cheaper.items()
@@ -155,16 +155,16 @@ def claims(
         *(
             (
                 "long steps",
-                f"evaluations for an error of {error:g} m, better of rk2 and rk4 / better of ab4 "
-                "and abm4; at most 1",
+                f"ratio of evaluations for an error of {error:g} m, better of rk2 and rk4 / "
+                "better of ab4 and abm4; at most 1",
                 _at_most(ratios),
             )
             for error, ratios in cheaper.items()
         ),
         (
             "drift",
-            "error ratio, Euler at 100 ms with K of at least 0.2 / s, last lap / previous lap; at "
-            "most 1.01",
+            "error ratio of Euler at 100 ms with K of at least 0.2 / s, last lap / previous lap; "
+            "at most 1.01",
             _drift(fine),
         ),
         (
@@ -285,13 +285,13 @@ def _evaluation_measures(
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
     """Return the measures of the cost of a step, in evaluations of the generalized inverse."""
     steady = {method: round(count, 1) for method, count in evaluations.items()}  # without start
-    return _costs(steady, "evaluations of a step")
+    return _costs(steady, "ratio of evaluations per step")
 
 
 def _cost_claims(costs: Mapping[str, float]) -> list[Claim]:
     """Return the claims about computing times, with the verdicts for scaled times."""
     claims = []
-    for k, (key, measure, cases) in enumerate(_costs(costs, "CPU time of a step")):
+    for k, (key, measure, cases) in enumerate(_costs(costs, "ratio of CPU times per step")):
         others = []
         for off in (1.0 - TIME_ERROR, 1.0 + TIME_ERROR):
             shifted = dict(costs) | {"rk1": costs["rk1"] * off}
@@ -306,8 +306,8 @@ def _costs(costs: Mapping[str, float], quantity: str) -> list[tuple[str, str, It
     below = [_compared(m, rk4 / cost, 1.0) for m, cost in costs.items() if m != "rk4"]
     spread = rk4 / euler
     return [
-        ("cost", f"{quantity}, the method / Euler; above 1", above),
-        ("cost", f"{quantity}, rk4 / the method; above 1", below),
+        ("cost", f"{quantity}, another method / Euler; above 1", above),
+        ("cost", f"{quantity}, rk4 / another method; above 1", below),
         (
             "cost is similar",
             f"{quantity}, rk4 / Euler; below {SIMILAR:g}",
