@@ -26,6 +26,7 @@ from manip_dyn.robot.urdf import (
     parent_of,
     path_to,
     principal_inertias,
+    resting_position,
     root_links_of,
 )
 
@@ -154,7 +155,8 @@ def missing_mass_findings(root: Element) -> Iterator[Finding]:
             yield Finding(
                 *("error", "link", child_of(joint), "mass", "none, also of links fixed to it"),
                 "an <inertial> with a mass above 0",
-                f"it moves with joint '{joint.get('name')}': add mass and inertia",
+                f"it moves with joint '{joint.get('name')}': add mass and inertia, or lock the "
+                f"joint: --lock {joint.get('name')}={resting_position(joint):g}",
             )
     for name in _moving(root):
         link = links_of(root)[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -179,11 +179,9 @@ def mimics_of(where: str, root: Element) -> dict[str, Mimic]:
     mimics = {name: _mimic_of(joint) for name, joint in movable.items() if _is_mimic(joint)}
     lost = lost_mimics_of(root)
     if lost:
-        positions = {name: resting_position(movable[name]) for name in lost}
-        options = " ".join(f"--lock {name}={position:g}" for name, position in positions.items())
         raise ManipDynError(
             f"{where}: joint '{lost[0]}' mimics '{mimics[lost[0]].leader}', which must be a "
-            f"movable joint of the robot. Lock it with {options} (Python: lock={positions})."
+            f"movable joint of the robot. Lock it with {_lock_options(movable, lost)}."
         )
     for name, mimic in mimics.items():
         visited = [name]
@@ -206,11 +204,24 @@ def lost_mimics_of(root: Element) -> list[str]:
 
 
 def resting_position(joint: Element) -> float:
-    """Return the position within the limits of a movable joint that is closest to 0, rad or m."""
+    """Return the position within the limits of a movable joint that is closest to 0, rad or m.
+
+    Limits that are not numbers are ignored.
+    """
     limit = joint.find("limit")
     if joint.get("type") == "continuous" or limit is None:
         return 0.0
-    return min(max(0.0, float(limit.get("lower", 0.0))), float(limit.get("upper", 0.0)))
+    try:
+        return min(max(0.0, float(limit.get("lower", 0.0))), float(limit.get("upper", 0.0)))
+    except ValueError:  # other checks report limits that are not numbers
+        return 0.0
+
+
+def _lock_options(movable: Mapping[str, Element], names: Sequence[str]) -> str:
+    """Return the options that lock joints, for the command line and for Python."""
+    positions = {name: resting_position(movable[name]) for name in names}
+    options = " ".join(f"--lock {name}={position:g}" for name, position in positions.items())
+    return f"{options} (Python: lock={positions})"
 
 
 def _is_mimic(joint: Element) -> bool:
@@ -235,18 +246,24 @@ def check_dynamics(where: str, root: Element) -> None:
         if kind not in (*MOVABLE, "fixed"):
             raise ManipDynError(
                 f"{where}: joint '{name}' must be revolute, continuous, prismatic or fixed, got "
-                f"{kind}. Set a tip before it to omit it."
+                f"{kind}. Set its type to fixed in the URDF, or set a tip before it to omit it."
             )
     if not movable_joints_of(root):
-        raise ManipDynError(f"{where} must have at least one movable joint, got no movable joint.")
+        raise ManipDynError(
+            f"{where} must have at least one movable joint, got no movable joint. It can only be "
+            "shown, with manip_dyn view."
+        )
     for name in moving_links_of(root):
         _check_body(f"{where}: link '{name}'", links_of(root)[name])
-    for name, joint in movable_joints_of(root).items():
-        if _rigid_mass(root, child_of(joint)) <= 0.0:
-            raise ManipDynError(
-                f"{where}: link '{child_of(joint)}' behind joint '{name}' has no mass. Add an "
-                "<inertial> with a mass above 0."
-            )
+    movable = movable_joints_of(root)
+    weightless = [n for n, joint in movable.items() if _rigid_mass(root, child_of(joint)) <= 0.0]
+    if weightless:
+        first = weightless[0]
+        raise ManipDynError(
+            f"{where}: link '{child_of(movable[first])}' behind joint '{first}' has no mass. Add "
+            "an <inertial> with a mass above 0, or lock such joints with "
+            f"{_lock_options(movable, weightless)}."
+        )
 
 
 def principal_inertias(tensor: Matrix) -> tuple[Vector, float]:

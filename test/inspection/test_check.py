@@ -66,6 +66,10 @@ def test_a_defect_has_exactly_its_findings(name, pinocchio_only):
         ([('effort="50"', 'effort="1e400"')], {"joint shoulder limit effort"}),
         ([('lower="-2"', 'lower="1e400"')], {"joint shoulder limit lower"}),
         ([('damping="0.5"', 'damping="-1e400"')], {"joint shoulder dynamics damping"}),
+        (
+            [('lower="-2"', 'lower="low"'), ("<dynamics", '<mimic joint="elbo"/><dynamics')],
+            {"joint shoulder limit lower", "joint shoulder mimic"},
+        ),
         ([('xyz="0 0 0.4"', 'xyz="0 0 1e155"')], {"robot arm dynamics"}),
         ([('xyz="0 0 0.2"', 'xyz="0 0 1e200"')], {"robot arm dynamics"}),
     ],

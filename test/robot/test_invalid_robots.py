@@ -79,7 +79,7 @@ INVALID = {
     "origin inf": ('xyz="0 0 0.4"', 'xyz="inf 0 0.4"', "'elbow'.*'inf 0 0.4'"),
     "origin short": ('xyz="0 0 0.25"', 'xyz="0 0.25"', "'flange'.*'0 0.25'"),
     "rpy text": ('rpy="0 0 0"', 'rpy="0 0 up"', "'shoulder'.*'0 0 up'"),
-    "no inertial": (UPPER_INERTIAL, "", "'upper'.*'shoulder'.*no mass"),
+    "no inertial": (UPPER_INERTIAL, "", "'upper'.*'shoulder'.*no mass.*--lock shoulder=0 "),
     "no mass": ('<mass value="4"/>', "", "'upper'.*<mass>"),
     "no inertia": (re.search("<inertia .*?/>", ARM).group(), "", "'upper'.*<inertia>"),
     "mass zero": ('value="4"', 'value="0"', "'upper'.*no mass"),

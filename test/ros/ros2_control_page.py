@@ -13,13 +13,13 @@ TRAJECTORIES = (
     "cancelled",
     "deactivated",
     "manager killed",
-    "speed after it, rad/s",
+    "highest speed after the kill, rad/s",
     "real time",
 )
 EFFORTS = (
     "rate, Hz",
-    "drift in 2 s, rad",
-    "moved in 2 s of silence, rad",
+    "drift in 2 s of holding, rad",
+    "displacement in 2 s without publisher, rad",
     "manager killed",
     "real time",
 )
