@@ -109,7 +109,7 @@ def watched_run(scenario: Scenario) -> str:
 
 
 def await_watcher(output: IO[bytes]) -> None:
-    """Print the address of the page, then wait until it is opened, or for `WATCHER_TIMEOUT`.
+    """Print the address of the page; wait until it is opened, at most for `WATCHER_TIMEOUT`.
 
     Args:
         output: Standard output of the viewer, JSON lines. A thread reads it until the viewer
@@ -229,7 +229,8 @@ def perform_run(
         scenario: The scenario.
         run: The run of the scenario.
         progress: Function that is called with the completed fraction of the run.
-        watch: Function that is called with each sample of the monitor.
+        watch: Function that is called with each sample of the monitor and the process ids of the
+            nodes by name.
         record: Path of a new MCAP file for all messages. A failed recording does not affect the
             run. The summary then contains the reason as ``recording_failed``.
         view: Whether to show the nodes in the browser until Ctrl-C.

@@ -168,7 +168,8 @@ def simulate_many(
             support `damping`.
         rtol: Relative tolerance, for methods with an error estimate. Fixed steps if `rtol` and
             `atol` are both 0.
-        atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
+        atol: Absolute tolerance: rad or m for positions, rad/s or m/s for velocities. 0 stands for
+            `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control; only the default controller, norm and estimate are supported.
         stop_at_limits: Whether a motion ends when a joint reaches a position limit.

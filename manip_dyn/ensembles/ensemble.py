@@ -42,8 +42,8 @@ class OverTime:
 class Ensemble:
     """N motions of an arm with n joints, sampled at k times.
 
-    The axes are motion, time and joint, in this order. A motion that ends early has NaN in its
-    remaining samples.
+    The dimensions of the arrays are motion, time and joint, in this order. A motion that ends
+    early has NaN in its remaining samples.
 
     Attributes:
         robot: The arm.
@@ -57,7 +57,7 @@ class Ensemble:
         q_end: Final positions (N, n), rad or m.
         v_end: Final velocities (N, n), rad/s or m/s.
         tau_end: Final efforts (N, n), N m or N.
-        energy_end: Final energies (N, 4), J.
+        energy_end: Final energies (N, 4), J, in the order of `energy`.
         over_time: Means, extreme values and peak efforts of each motion.
         steps: Number of steps of each motion (N,).
         failures: Number of steps rejected by the error control (N,).
@@ -140,7 +140,7 @@ class Ensemble:
         )
 
     def to_xarray(self) -> Any:
-        """Return an `xarray.Dataset` with the axes motion, time, joint and part (of the energy).
+        """Return an `xarray.Dataset` with the dimensions motion, time, joint and part (of energy).
 
         Raises:
             ManipDynError: If xarray is not installed.

@@ -154,16 +154,25 @@ class Identification:
         return self.base.invisible
 
     def formula(self, name: str) -> str:
-        """Return a base parameter as a sum of parameters, such as ``elbow mx +0.4 wrist m``."""
+        """Return a base parameter as a sum of parameters, such as ``elbow mx +0.4 wrist m``.
+
+        Raises:
+            ManipDynError: If `name` is not in `names`.
+        """
         if name not in self.names:
             hint = closest(str(name), self.names)
             raise ManipDynError(f"name must be a base parameter, got {name!r}{hint}")
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
-        """Return the efforts (m, n) for motions (m, n) with the estimated parameters.
+        """Return the efforts (m, n), N m or N, for a motion with the estimated parameters.
 
         Springs and joint parameters that were not estimated have the values of the robot.
+
+        Args:
+            q: Positions (m, n), rad or m.
+            v: Velocities (m, n), rad/s or m/s.
+            a: Accelerations (m, n), rad/s^2 or m/s^2.
         """
         positions = self._rows("q", q)
         velocities = self._rows("v", v, len(positions))
@@ -385,7 +394,8 @@ def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
     """Return the sampling period (s) and the signals (m, n), interpolated at uniform times.
 
     Raises:
-        ManipDynError: If the times (m,) do not increase, or there are too few.
+        ManipDynError: If the times `t` (m,), s, do not increase or are fewer than
+            `MINIMUM_SAMPLES`.
     """
     if len(t) < MINIMUM_SAMPLES:
         raise ManipDynError(f"log must have at least {MINIMUM_SAMPLES} samples, got {len(t)}.")
@@ -405,7 +415,8 @@ def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
 def low_passed(signal: Array, period: float, cutoff: float) -> Array:
     """Return a signal (m, ...) after a zero-phase low-pass filter.
 
-    If `cutoff`, Hz, is at least 0.45 times the sampling rate, the signal is returned unchanged.
+    If the cutoff frequency `cutoff`, Hz, is at least 0.45 times the sampling rate 1 / `period`,
+    the signal is returned unchanged.
     """
     if cutoff >= 0.45 / period:
         return signal
@@ -417,7 +428,8 @@ def low_passed(signal: Array, period: float, cutoff: float) -> Array:
 def rate(signal: Matrix, period: float) -> Matrix:
     """Return the time derivative of a signal (m, n) by central differences of fourth order.
 
-    The derivatives of the two samples at either end are those of `numpy.gradient`.
+    The derivatives of the two samples at either end are those of `numpy.gradient`. `period` is the
+    sampling period, s.
     """
     result = np.gradient(signal, period, axis=0, edge_order=2)
     inner = 8.0 * (signal[3:-1] - signal[1:-3]) - (signal[4:] - signal[:-4])
@@ -426,7 +438,11 @@ def rate(signal: Matrix, period: float) -> Matrix:
 
 
 def decimated(signal: Array, period: float, cutoff: float) -> Array:
-    """Low-pass filter and downsample a signal (m, ...); remove the end effects of the filter."""
+    """Low-pass filter and downsample a signal (m, ...); remove the end effects of the filter.
+
+    The new sampling rate is about twice the cutoff frequency `cutoff`, Hz, but not above the
+    sampling rate 1 / `period`.
+    """
     step = max(1, round(0.5 / (cutoff * period)))
     return without_ends(low_passed(signal, period, cutoff), period, cutoff)[::step]
 

@@ -62,10 +62,10 @@ class Fourier(NamedTuple):
         """Return the motion centred in its range and scaled to the position and speed limits.
 
         Args:
-            low: Lower positions (n,).
-            high: Upper positions (n,).
-            fastest: Speed limits (n,).
-            samples: Times (m,) at which the limits are evaluated.
+            low: Lower position limits (n,), rad or m.
+            high: Upper position limits (n,), rad or m.
+            fastest: Speed limits (n,), rad/s or m/s.
+            samples: Times (m,) at which the limits are evaluated, s.
         """
         q, v, _ = self._replace(center=np.zeros(len(low))).at(samples)
         top, bottom = q.max(axis=0), q.min(axis=0)
@@ -104,7 +104,7 @@ FREE, FAST = np.pi, 2.0
 
 
 class Candidate(NamedTuple):
-    """A motion, the condition number of its regressor, and its largest efforts (n,)."""
+    """A motion, the condition number of its regressor, and its largest efforts (n,), N m or N."""
 
     motion: Fourier | None
     condition: float
@@ -243,8 +243,8 @@ def plan_excitation(
         effort_limit: Effort limits (n,), N m or N. Default: those of the robot.
         estimated: Joint parameters to estimate, see `identify`.
         seed: Seed of the random search.
-        iterations: Maximum number of motions that COBYLA evaluates. Smaller values than the number
-            of shape parameters plus 2 are increased to it.
+        iterations: Maximum number of motions that COBYLA evaluates. Values below the number of
+            shape parameters plus 2 are increased to that number.
 
     Raises:
         ManipDynError: If an argument is invalid, or no motion satisfies the effort limits, for

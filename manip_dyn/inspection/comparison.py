@@ -36,7 +36,7 @@ from manip_dyn.robot.urdf import child_of, joints_of, links_of, movable_joints_o
 class Dynamics(Protocol):
     """Interface of an implementation of the dynamics, without dry friction.
 
-    All joint vectors have the shape (n,).
+    All joint vectors have the shape (n,) and the units of `Robot`.
     """
 
     def mass_matrix(self, q: Vector) -> Matrix:
@@ -85,7 +85,7 @@ def our_dynamics(robot: Robot, compiled: bool) -> Dynamics:
 STATES = 5
 DYNAMICS_TOLERANCE = 1e-9
 """Relative difference that rounding can explain. For accelerations, the tolerance may be larger,
-because it is proportional to the condition number of M."""
+because it is proportional to the condition number of the mass matrix."""
 UNLIMITED = 10.0
 """Position limits (rad or m) beyond this value count as unlimited."""
 
@@ -142,7 +142,11 @@ def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]
 
 
 def largest_condition(robot: Robot, count: int) -> tuple[float, Matrix]:
-    """Return the largest condition number of M over random postures, and that M (n, n)."""
+    """Return the largest condition number of the mass matrix over random postures.
+
+    Returns:
+        The condition number and the mass matrix (n, n) with this condition number.
+    """
     oracle = Oracle(robot)
     masses = [oracle.mass_matrix(q) for q in postures(robot, count)]
     conditions = [float(np.linalg.cond(mass)) for mass in masses]
@@ -367,13 +371,14 @@ def _first_misplaced(robot: Robot, peer: Peer) -> str:
 
 POSTURES = 200
 MAXIMUM_CONDITION = 1e6
-"""Limit of the condition number of M. Above it, accelerations lose more than 6 of 16 digits."""
+"""Limit of the condition number of the mass matrix. Above it, accelerations lose more than 6 of 16
+digits."""
 
 
 def conditioning(robot: Robot) -> tuple[float, list[Finding]]:
-    """Return the largest condition number of M over random postures, and findings.
+    """Return the largest condition number of the mass matrix over random postures, and findings.
 
-    There is one finding if the number is `MAXIMUM_CONDITION` or more.
+    There is one finding if the condition number is `MAXIMUM_CONDITION` or more.
     """
     condition, mass = largest_condition(robot, POSTURES)
     if condition < MAXIMUM_CONDITION:

@@ -1,7 +1,7 @@
 """Rules that find impossible and implausible masses and inertias.
 
-Plausible values depend on the size of a link. It is derived from shapes and joints. If there are
-none, or if a shape is a mesh file, it is the reach of the arm.
+Plausible values depend on the size of a link, which is derived from its shapes and child joints.
+If it has none, or if a shape is a mesh file, the reach of the arm is used instead.
 """
 
 from __future__ import annotations

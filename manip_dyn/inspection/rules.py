@@ -202,7 +202,8 @@ def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
 DEGREES = (12.7, 1000.0)
 """Revolute limits in this range (rad) are probably in degrees."""
 PLACEHOLDER = {"effort": 1e5, "velocity": 1e3}
-"""Effort (N m or N) and velocity (rad/s or m/s) from which a limit is probably a placeholder."""
+"""Effort (N m or N) and velocity (rad/s or m/s) at and above which a limit is probably a
+placeholder."""
 MAXIMUM_DISTANCE = 5.0
 """Distance between joints (m) above which the unit is probably wrong."""
 

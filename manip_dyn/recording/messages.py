@@ -183,7 +183,7 @@ def pose_stamped(frame: str, stamp_ns: int, matrix: Matrix) -> Any:
 
 
 def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
-    """Create a TwistStamped from a twist (6,), linear components first."""
+    """Create a TwistStamped from a twist (6,): linear, m/s, then angular components, rad/s."""
     twist = message(
         "geometry_msgs/msg/Twist", linear=vector(values[:3]), angular=vector(values[3:])
     )

@@ -176,11 +176,11 @@ class FreshCommands:
         self._since_ns, self._sent_ns = time.time_ns(), 0
         self._end_ns: int | None = None
         self._was_paused = False
-        self._passing: TimeControl | None = None
+        self._time_control: TimeControl | None = None
 
-    def listen(self, passing: TimeControl) -> None:
+    def use_time_control(self, time_control: TimeControl) -> None:
         """Set the object that controls time; without it, time is assumed to advance."""
-        self._passing = passing
+        self._time_control = time_control
 
     @property
     def time_ns(self) -> int:
@@ -196,9 +196,9 @@ class FreshCommands:
         """
         self.arm.reset()
         self._since_ns = time.time_ns()
-        if self._passing is not None:
+        if self._time_control is not None:
             self._since_ns += round(1e9 * RESET_SETTLING)
-            if self._passing.paused or self._passing.lockstep:
+            if self._time_control.paused or self._time_control.lockstep:
                 time.sleep(RESET_SETTLING)
         self._was_paused, self.handover = False, ""
         self._speeds[:] = 0.0
@@ -300,10 +300,10 @@ class FreshCommands:
 
     @property
     def _paused(self) -> bool:
-        return self._passing is not None and self._passing.paused
+        return self._time_control is not None and self._time_control.paused
 
     def _end_pause(self) -> None:
-        if self._passing is not None and self._passing.lockstep:
+        if self._time_control is not None and self._time_control.lockstep:
             return  # the command responds to the state of the pause, whatever its age
         age = 1e-9 * (time.time_ns() - self._sent_ns)
         arm = self.arm

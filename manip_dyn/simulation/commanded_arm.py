@@ -2,9 +2,9 @@
 
 The rules are those of ros2_control's forward command controllers. The last command holds. If no
 command arrives before the timeout, a safe law replaces it; the safe law also acts before the first
-command. A schedule counts as a command until its last effort. An arm that drives hold at their
-references stays there after the timeout, because ros2_control's topic hardware sends no command
-that equals the state. The initial disturbance is timed from the first command.
+command. A schedule counts as a command until its last effort. If joint drives hold the arm at
+their references, they continue to do so after the timeout, because ros2_control's topic hardware
+sends no command that equals the state. The initial disturbance is timed from the first command.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class CommandedArm:
         self.simulation, self._safe_law = simulation, safe_law
 
     def push(self, effort: Vector, duration_ns: int) -> None:
-        """Add efforts (n,) to the commands for the next `duration_ns`.
+        """Add an effort (n,), N m or N, to the commands for the next `duration_ns` nanoseconds.
 
-        They replace the current disturbance.
+        It replaces the current disturbance.
         """
         now = self.time_ns
         self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
@@ -255,7 +255,10 @@ class Following:
             self.outcome = outcome
 
     def desired(self, time_ns: int) -> tuple[float, Vector, Vector, Vector]:
-        """Return the time since the start (s) and desired position, velocity and acceleration."""
+        """Return the time since the start (s), and the desired motion at that time.
+
+        The motion consists of positions, velocities and accelerations (n,), see `JointMotion`.
+        """
         t = self._seconds(time_ns)
         return t, *self._follower.splines.motion(t)
 

@@ -5,10 +5,10 @@ of the other joints (locked-joint dynamics)::
 
     M_ss a_s = tau_s - F_s - h_s,    a_r = 0,    f_r = tau_r - M_rs a_s - h_r
 
-where s denotes the sliding joints, r the sticking joints, h = ID(q, v, 0) the bias, and F the
-friction of the sliding joints. `hold` computes f_r. It does not depend on the effort law and is
-compiled once for all arms. The other compiled functions are templates that are instantiated for
-each effort law.
+where M is the mass matrix, h = ID(q, v, 0) the bias, F the friction of the sliding joints (s), and
+f_r the friction that holds the sticking joints (r). `hold` computes f_r. It does not depend on the
+effort law and is compiled once for all arms. The other compiled functions are templates that are
+instantiated for each effort law.
 
 A joint sticks after its velocity reaches zero if static friction can hold it. It starts to slide
 when the friction that holds it exceeds the static friction. The parameters p of the motion are a

@@ -40,7 +40,7 @@ class Pieces(NamedTuple):
 
     Attributes:
         times_ns: Start times (k,), ns.
-        efforts: Efforts (k, n).
+        efforts: Efforts (k, n), N m or N.
         current: Array (n,) for the efforts of an interval, which compiled code sets.
         span: Array (2,) for start and end of the interval, s, which compiled code sets.
     """
@@ -70,7 +70,12 @@ class Schedule:
     def __init__(
         self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike] | Matrix
     ):
-        """Set efforts (k, n) that start at `times_ns` (k,), increasing whole nanoseconds."""
+        """Set efforts (k, n), N m or N, that start at `times_ns` (k,), increasing whole numbers.
+
+        Raises:
+            ManipDynError: If there are no efforts, their number differs from that of the times, or
+                a number is invalid.
+        """
         checked_robot(robot)
         values: Any
         for name, values in (("times", times_ns), ("efforts", efforts)):
@@ -102,7 +107,7 @@ class Schedule:
         return self.efforts[max(bisect_right(self.times_ns, time_ns) - 1, 0)]
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return the start time of the first effort after `time_ns`, or None."""
+        """Return the start time (ns) of the first effort after `time_ns`, or None."""
         index = max(bisect_right(self.times_ns, time_ns), 1)
         return self.times_ns[index] if index < len(self.times_ns) else None
 

@@ -33,7 +33,8 @@ class Integrator:
         method: Name in `md.METHODS`, or a `Method`.
         step: Fixed step, s; unused with tolerances.
         rtol: Relative tolerance. Fixed steps if `rtol` and `atol` are both 0.
-        atol: Absolute tolerance, rad or m (and per s, and J for the work). 0 stands for `rtol`.
+        atol: Absolute tolerance: rad or m for positions, rad/s or m/s for velocities, and J for
+            the work. 0 stands for `rtol`.
         order: Order of a Taylor series. Default, None or 0: determined by the tolerances.
         stop_at_limits: Whether a joint that reaches a position limit ends the simulation.
         control: Step control. Default: `StepControl()` without a limit on the number of steps.
@@ -168,7 +169,10 @@ class JointLimits:
         self._sides = np.where(finite < n, "lower", "upper")
 
     def reached(self, y: Vector) -> str:
-        """Return a clause that names the limit nearest to the state (m,), which reached it."""
+        """Return a clause that names the joint and the position limit nearest to the state (m,).
+
+        The state must be that of an arm that has reached a limit.
+        """
         nearest = int(np.argmin(self.distances(y)))
         return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
 

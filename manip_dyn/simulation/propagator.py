@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 RECORDABLE = Schedule, Feedback, PDLaw
 """Effort laws that `CompiledPropagator.record` supports, without their subclasses."""
 CELL = 5e-3
-"""Length of the intervals at which quiet steps under an effort law are inspected, s."""
+"""Length of the intervals at which steps with an error estimate of almost zero are inspected under
+an effort law, s; see `StepControl.inspection`."""
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000
 """Maximum number of transitions between sliding and sticking in one run."""
@@ -354,8 +355,8 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
     """Return the propagator for a feedback law: compiled, or RK4 in Python as a fallback.
 
     Raises:
-        ManipDynError: If the integrator is a Taylor series, or if the law runs in Python and the
-            integrator does not (see `_is_simple`).
+        ManipDynError: If the integrator is a Taylor series, or if numba cannot compile the law and
+            the integrator is not RK4 with a fixed step, without `stop_at_limits` and `control`.
     """
     check_series(integrator, "a feedback law")
     try:

@@ -220,8 +220,8 @@ class Recorder:
         ns. If the law raises an exception at a sample, the efforts of the sample are NaN.
 
         Raises:
-            Exception: What the law raises between samples. `y` is then the state after the last
-                accepted step.
+            Exception: If the law raises an exception between samples. `y` is then the state after
+                the last accepted step.
         """
         progress, rows = self._progress, -(-(end - begin) // period) + 1
         period = min(period, end - begin)

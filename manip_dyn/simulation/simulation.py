@@ -1,7 +1,8 @@
 """`Simulation`: the direct dynamics of a robot, integrated over exact times.
 
-The equations are M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau - dry friction. The work
-of efforts, damping and friction is also integrated, for the energy balance.
+The equations are M(q) a + C(q, v) v + g(q) + D v + K (q - rest) = tau - dry friction, with the
+accelerations a. The work of efforts, damping and friction is also integrated, for the energy
+balance.
 """
 
 from __future__ import annotations
@@ -227,7 +228,7 @@ class Simulation:
         `extra` efforts (n,) are added to the law unless it is a `Feedback`.
         """
         begin_ns, law = self.time_ns, self.law
-        motion = self.motion(law)
+        motion = self.propagator(law)
         if isinstance(law, Feedback):
             effort, origin = None, begin_ns * 1e-9
             law.enter(begin_ns, stop_ns)
@@ -267,7 +268,7 @@ class Simulation:
         Raises:
             LawError: If a law that runs in Python raises an exception at the start.
         """
-        motion, end = self.motion(self.law), self.time_ns + duration_ns
+        motion, end = self.propagator(self.law), self.time_ns + duration_ns
         is_plain = type(self) is Simulation and not self.disturbance.effort.any()
         if not is_plain or not motion.is_recordable(self.law):
             return self._record_in_python(end, period_ns)
@@ -311,8 +312,8 @@ class Simulation:
         residual = mechanical - self._start_energy() - work
         return np.column_stack([samples.energies, work, residual])
 
-    def motion(self, law: EffortLaw) -> Propagator:
-        """Return the propagator of a law, compiled on first use."""
+    def propagator(self, law: EffortLaw) -> Propagator:
+        """Return the propagator of an effort law, compiled on first use."""
         key = law if isinstance(law, Feedback) else None
         if key not in self._motions:
             self._motions[key] = self._compiled(key)

@@ -118,7 +118,8 @@ def simulate(
         method: Name in `md.METHODS`, or a `Method`.
         rtol: Relative tolerance, for methods with an error estimate. Fixed steps if `rtol` and
             `atol` are both 0.
-        atol: Absolute tolerance, rad or m (and per s). 0 stands for `rtol`.
+        atol: Absolute tolerance: rad or m for positions, rad/s or m/s for velocities. 0 stands for
+            `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control.
         stop_at_limits: Whether to end when a joint reaches a position limit. The last sample is
@@ -193,4 +194,4 @@ def _compile(simulation: Simulation) -> None:
         plain = getattr(law.function, "py_func", law.function)
         start = law.arguments(0.0, simulation.q, simulation.v)
         check_size(plain, start, simulation.robot.n)
-    simulation.motion(law)
+    simulation.propagator(law)

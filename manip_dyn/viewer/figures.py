@@ -230,7 +230,13 @@ class _ForwardKinematics:
 
 
 def on_body(frame: Frame, origins: Matrix, rotations: Vector) -> tuple[Vector, Matrix]:
-    """Return the position (3,) and rotation (3, 3) of a frame that is fixed to a body."""
+    """Return the position (3,), m, and rotation matrix (3, 3) of a frame in the base frame.
+
+    Args:
+        frame: A frame that is fixed to one of b bodies or to the base.
+        origins: Origins (b, 3) of the bodies in the base frame, m.
+        rotations: Rotation matrices (b, 3, 3) from the axes of the bodies to those of the base.
+    """
     if frame.body < 0:
         return frame.translation, frame.rotation
     rotation = rotations[frame.body]

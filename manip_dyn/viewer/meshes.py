@@ -15,9 +15,10 @@ from manip_dyn.core.errors import ManipDynError
 Colour = tuple[int, int, int]
 """Red, green and blue from 0 to 255."""
 UNIT = re.compile(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)[\"']")
-"""Unit of length in a COLLADA file, m. Trimesh does not apply it; RViz does."""
+"""Pattern of the unit of length, m, in a COLLADA file. RViz applies this unit; trimesh does
+not."""
 HEADER = 20_000
-"""Number of bytes of a COLLADA file in which the unit is searched."""
+"""Number of bytes of a COLLADA file that are searched for the unit."""
 
 
 class Surface(NamedTuple):

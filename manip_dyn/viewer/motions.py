@@ -252,6 +252,9 @@ def file_motion(
         title: Title of the motion. Default: name of the file or the robot.
         meshes: Folders of the packages that contain the meshes of the URDF.
         **options: Further arguments of `load_kinematics`.
+
+    Raises:
+        ManipDynError: If the recording or the robot cannot be read.
     """
     if Path(source).suffix == SUFFIX:
         return _of_recording(read(source), title)
@@ -259,7 +262,7 @@ def file_motion(
 
 
 def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -> Motion:
-    """Return a motion in which a robot is at rest, with joints as close to zero as possible.
+    """Return a motion in which a robot rests at the positions within its limits closest to zero.
 
     Args:
         robot: The robot.

@@ -143,7 +143,7 @@ def race() -> list[Motion]:
 
 
 def feedback(robot: Robot, duration: float) -> Trajectory:
-    """Return a motion under PD control, critically damped at the goal, within effort limits."""
+    """Return a motion of `duration` (s) under PD control, critically damped at the goal."""
     inertia = np.diag(customize(robot).mass_matrix(np.array(GOAL)))
     stiffness, damping = inertia * BANDWIDTH**2, inertia * 2.0 * BANDWIDTH
 

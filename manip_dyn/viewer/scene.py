@@ -119,7 +119,7 @@ class Curves(NamedTuple):
         values: Values (k, n).
         low: Lower limits (n,), or -inf.
         high: Upper limits (n,), or inf.
-        marked: Whether to draw the marks of the motion at these curves.
+        marked: Whether to draw the marks of the motion on these curves.
     """
 
     title: str

@@ -1,4 +1,9 @@
-"""Start, samples, step acceptance and end of the motion in each lane."""
+"""Start, samples, step acceptance and end of the motion in each lane.
+
+The arguments are the motions `cases` (`Motions`), the options `rules` (`LoopOptions`), the arrays
+of the method (`MethodArrays`), the working memory `room` (`LaneMemory`), the results `kept`
+(`BatchArrays`), and the indices of a lane and a motion.
+"""
 
 from __future__ import annotations
 

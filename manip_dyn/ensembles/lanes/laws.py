@@ -9,7 +9,8 @@ The efforts follow from e = K (q_r - q) + D (v_r - v) and the efforts s of the s
     FUNCTION   tau = f(t, q, v, p)
 
 Constant references have v_r = a_r = 0. A reference motion is a cubic Hermite polynomial between
-knots, with the derivatives v_r and a_r, and rests after its last knot.
+knots, with the derivatives v_r and a_r, and rests after its last knot. The arguments of the
+functions are those of `lane_steps`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Each lane has a separate time, step and end. The loop matches `integrate`, with the same step
 control and search for position limits, but all lanes try a step together. When a motion ends, its
-lane starts the next one. Fixed steps between stops are computed without checks of each lane.
+lane starts the next one. Fixed steps between stops are computed without checks of each lane. The
+arguments of the functions are those of `lane_steps`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Efforts are constant between switches. A search for a position limit evaluates the same series
 again while the other lanes wait. Order and length of a step follow from the tolerances as in
-`integrate`. Base-2 logarithms and powers have errors below 1e-11, so step lengths differ by as
-little. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], and the
-power is a series of exp for arguments up to ln(2) / 2.
+`integrate`. Base-2 logarithms and powers have errors below 1e-11, and step lengths differ by no
+more. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], and the power
+is a series of exp for arguments up to ln(2) / 2. The arguments of the functions are those of
+`lane_steps`.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class SimulatorNode:
             node, self._commands, parameters, self._publish, RESET_SETTLING, self._listen
         )
         StepperServices(node, self._stepper)
-        self._commands.listen(self._stepper)
+        self._commands.use_time_control(self._stepper)
         rate = parameters.brake_rate
         self._trajectories = Trajectories(node, self._commands, self._stepper, rate)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY

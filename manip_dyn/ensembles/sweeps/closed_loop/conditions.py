@@ -33,7 +33,7 @@ class Conditions:
         delay: Time from a measurement to the effect of its command, s.
         assumed_delay: Delay assumed by the executor, s. Default: the actual delay.
         position_noise: Standard deviation of the measured positions, rad or m.
-        velocity_noise: Standard deviation of the measured velocities, per s.
+        velocity_noise: Standard deviation of the measured velocities, rad/s or m/s.
         seed: Seed of the noise.
         control_period: Time between measurements, s.
         step: Longest integration step, s.

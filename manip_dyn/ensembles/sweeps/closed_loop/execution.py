@@ -237,7 +237,7 @@ class Execution(Result):
     Attributes:
         t: Times (k,) of the measurements, s.
         q: Noise-free positions (k, n), rad or m.
-        v: Noise-free velocities (k, n), per s.
+        v: Noise-free velocities (k, n), rad/s or m/s.
         arrival_time: Time after which the arm remains at the goal, s; NaN if it does not.
         returns: Number of deviations from the plan above `Tuning.off_plan`.
         status: ``arrived``, ``missed`` or ``diverged``.

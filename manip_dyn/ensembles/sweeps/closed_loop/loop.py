@@ -30,8 +30,8 @@ class Arm(NamedTuple):
         mass_scale: Factor for all masses and inertias of the bodies, excluding rotors.
         payload: Payload (10,) in addition to the planned one, divided by `mass_scale`.
         wrench: External wrench (6,), N and N m: an argument of the kernels, always zero.
-        damping: Joint damping, N m s or N s/m.
-        stiffness: Stiffness of the springs, N m or N/m.
+        damping: Joint damping, N m s/rad or N s/m.
+        stiffness: Stiffness of the springs, N m/rad or N/m.
         rest: Rest positions of the springs, rad or m.
         armature: Rotor inertias, kg m^2 or kg.
         friction: Dry friction, N m or N.
@@ -104,9 +104,9 @@ def arm_rates(kernels, arm, y, scratch, out):
 def rub(kernels, arm, y, h, scratch):
     """Apply the impulse of dry friction over `h` (s) to the velocities in the state y (2 n,).
 
-    The impulse p minimizes the kinetic energy, p' M^-1 p / 2 + v' p with |p| <= h friction. A
-    joint that it stops sticks (time stepping: Moreau, "Unilateral contact and dry friction in
-    finite freedom dynamics", 1988).
+    The impulse p minimizes the change of the kinetic energy, p^T M^-1 p / 2 + v^T p, subject to
+    |p| <= h friction. A joint whose velocity becomes zero sticks (time stepping: Moreau,
+    "Unilateral contact and dry friction in finite freedom dynamics", 1988).
     """
     n, place = scratch.tau.size, scratch.bias
     for i in range(n):
