@@ -37,7 +37,7 @@ def commands(clock, stepper_state):
     robot = md.load_robot("ibm7535")
     arm = CommandedArm(Simulation(robot, [0.0, 0.0], [0.0, 0.0]), held(robot, SAFE), timeout=0.5)
     fresh = FreshCommands(arm)
-    fresh.listen(stepper_state)
+    fresh.use_time_control(stepper_state)
     return fresh
 
 
