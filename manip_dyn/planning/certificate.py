@@ -59,7 +59,8 @@ class Certificate:
             state.
         distance: Largest distance of a joint between start and goal, rad or m. If it is below 1,
             the tolerance of `boundary` is proportional to it.
-        hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
+        hamiltonian: Largest absolute value of H = 1 + p . dx/dt along the motion, with the
+            costates p and the state x; 0 in theory.
         margin: Smallest switching function, multiplied by minus the sign of the effort. A negative
             value means that an effort has the wrong sign, and zero that a switch is not strict.
             The switching function is divided by the joint's largest value, and by the time to the
@@ -184,7 +185,7 @@ class Convergence:
         kkt: Decrease of the duration that one more Newton step predicts, as a fraction of the
             duration. It is the residual of the Karush-Kuhn-Tucker conditions in the metric of the
             step.
-        hamiltonian: Root mean square of H = 1 + p . x' along the motion; 0 in theory. It is
+        hamiltonian: Root mean square of H = 1 + p . dx/dt along the motion; 0 in theory. It is
             computed from differences on the grid, which are inaccurate in one or two cells at
             jumps of the position costates.
         load: Largest ratio of an effort to its limit, at and between the nodes.

@@ -1,4 +1,7 @@
-"""Checks of a plan's start, goal and robot: positions, limits, friction and efforts at rest."""
+"""Checks of a plan's start, goal and robot: positions, limits, friction and efforts at rest.
+
+The functions raise `ManipDynError` if a check fails.
+"""
 
 from __future__ import annotations
 

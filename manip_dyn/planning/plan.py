@@ -221,7 +221,7 @@ class Plan(Result):
     def joint_curve(self) -> JointCurve:
         """Return the positions as a piecewise polynomial, for collision checks.
 
-        Motions that are no polynomials are interpolated with a deviation of 1e-7 rad or m, see
+        Motions that are not polynomials are interpolated with a deviation of 1e-7 rad or m, see
         `manip_dyn.collision.interpolated_curve`.
         """
         from manip_dyn.collision import HasJointCurve, constant_curve, interpolated_curve

@@ -7,6 +7,10 @@ of revolute and prismatic joints, it is::
 
     P_i = f_i . v_i + n_i . w_i + m_i g . v_ci - sum_c (f_c . (v_i + w_i x r_c) + n_c . w_i)
 
+Here v_i and v_ci are the velocities of the joint origin and of the centre of mass of link i, w_i
+is its angular velocity, m_i its mass, and g the gravity. The sum is over the children c of the
+link, whose joint origins are at r_c relative to that of the link.
+
 By the work-energy principle, this power changes the kinetic energy of the link. The net work on
 each link over a motion from rest to rest is therefore zero.
 """

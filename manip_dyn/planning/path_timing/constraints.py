@@ -5,11 +5,12 @@ u the path acceleration. A row is a limited quantity divided by its limit::
 
     a(s) u + c(s) x + d(s) sqrt(x) + f exp(-m(s)^2 x) + b(s)
 
-For an effort, a = M q' and c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'). The term d
-is viscous damping, f the difference between static and Coulomb friction, and m is q' divided by
-the Stribeck velocity. The term b is the sum of weight, springs and Coulomb friction, which acts in
-the direction of q' (Bobrow, Dubowsky, Gibson 1985; Shin, McKay 1985). For an acceleration, a = q'
-and c = q''. For the squared speed, c = q'^2 of the joint that is nearest to its limit.
+Primes denote derivatives with respect to s. For an effort, a = M q' and c = M q'' + (Coriolis and
+centrifugal terms at dq/dt = q'). The term d is viscous damping, f the difference between static
+and Coulomb friction, and m is q' divided by the Stribeck velocity. The term b is the sum of
+weight, springs and Coulomb friction, which acts in the direction of q' (Bobrow, Dubowsky, Gibson
+1985; Shin, McKay 1985). For an acceleration, a = q' and c = q''. For the squared speed, c = q'^2
+of the joint that is nearest to its limit.
 """
 
 from __future__ import annotations
@@ -176,7 +177,8 @@ def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used)
         bulges: Whether to add a quarter of the largest second difference to the values. Between
             equidistant points, a parabola exceeds its values by at most an eighth of it.
         beyond: Output (k, r): largest absolute value of each row, minus 1.
-        used: Output (k,): largest absolute value of all rows at the end where this is smaller.
+        used: Output (k,): largest absolute value of all rows at the end of the interval at which
+            this value is smaller.
     """
     a, c, d, f, m, b = rows
     for k in range(widths.shape[0]):

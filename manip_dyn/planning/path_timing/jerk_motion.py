@@ -1,8 +1,9 @@
 """Path motions with continuous acceleration: s(t) is cubic in t between grid points.
 
-The jerk of a joint is q' s''' + 3 q'' s' s'' + q''' s'^3. The other limits are those of
-`constraints`. This module contains the motion, its constraint rows and their derivatives, the
-linearized equations of a step, and initial guesses.
+With the speed v = ds/dt, the acceleration u = dv/dt and the jerk j = du/dt along the path, the
+jerk of a joint is q' j + 3 q'' v u + q''' v^3, where primes denote derivatives with respect to s.
+The other limits are those of `constraints`. This module contains the motion, its constraint rows
+and their derivatives, the linearized equations of a step, and initial guesses.
 
 The variables of a step are, in this order, changes of the durations of the phases, and changes of
 position, speed and acceleration along the path at the grid points.

@@ -1,7 +1,7 @@
 """Joint paths: waypoints, splines and user-defined paths, their checks, and grids.
 
-A path returns positions as a function of a parameter s. It is smooth between its breaks. At breaks
-q'' may jump.
+A path returns positions q as a function of a parameter s. It is smooth between its breaks. At
+breaks, d2q/ds2 (q'') may jump.
 
 The derivatives of a user-defined path are checked by finite differences. The mean of a derivative
 over an interval (Simpson's rule) is compared with the difference of the next lower derivative. If
@@ -228,7 +228,8 @@ def split_intervals(grid: Vector, counts: Counts) -> Vector:
 def interval_durations(widths: Vector, squares: Vector) -> Vector:
     """Return the durations (k,) of intervals, s.
 
-    With s'' = u + w^2 (s - s_k), the end speeds satisfy (v0 + v1) tanh(w t / 2) = w h.
+    With the acceleration u + w^2 (s - s_k) along the path, the speeds v0 and v1 at the ends of an
+    interval of width h and duration t satisfy (v0 + v1) tanh(w t / 2) = w h.
 
     Args:
         widths: Widths of the intervals (k,).

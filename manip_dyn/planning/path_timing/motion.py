@@ -1,7 +1,7 @@
 """Motion along a path as a function of time, and the result of `time_path`.
 
-Between grid points the motion has a closed form. The path acceleration is linear in s: s'' = u +
-w^2 (s - s_k). Therefore s(t) consists of hyperbolic functions of w t, or of trigonometric
+Between grid points the motion has a closed form. The path acceleration is linear in s: d2s/dt2 =
+u + w^2 (s - s_k). Therefore s(t) consists of hyperbolic functions of w t, or of trigonometric
 functions if w^2 is negative.
 """
 
@@ -48,7 +48,13 @@ class PathState(NamedTuple):
 
 
 class JointState(NamedTuple):
-    """Positions, velocities and accelerations (n,), in rad or m and seconds."""
+    """State of the joints.
+
+    Attributes:
+        q: Positions (n,), rad or m.
+        v: Velocities (n,), rad/s or m/s.
+        a: Accelerations (n,), rad/s^2 or m/s^2.
+    """
 
     q: Vector
     v: Vector

@@ -103,6 +103,10 @@ def time_path(
             length of the path (of the polygon for a spline), rad or m.
         intervals: Smallest number of intervals of the grid, which is refined where necessary.
 
+    Returns:
+        The motion as a function of time, with the status ``solved`` or ``uncertified``, see
+        `PathTiming`.
+
     Raises:
         ManipDynError: If an argument is invalid; if the path has a corner, stands still or exceeds
             the position limits; if an effort limit is too low to hold the arm; or if no timing is

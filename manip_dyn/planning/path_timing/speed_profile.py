@@ -1,6 +1,6 @@
 """Fastest speed profile along a path, by a backward and a forward pass on a grid.
 
-Let x be the square of the path speed and u the path acceleration, so that x' = 2 u. In an interval
+Let x be the square of the path speed and u the path acceleration: dx/ds = 2 u. In an interval
 of width h, with the squares x and y at its ends, u is linear in s from (z - x) / h to (y - z) / h.
 Then x(s) is the parabola with the control points x, z, y. It is positive if they are positive. The
 rows (see `constraints`) are satisfied at both ends. This is the trapezoidal rule, with errors of

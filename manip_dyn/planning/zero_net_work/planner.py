@@ -61,9 +61,13 @@ def plan_zero_net_work(
         slew_rate: Maximum rate of the efforts: one rate for all joints or rates (n,), N m/s or
             N/s. Default: efforts may jump.
 
+    Returns:
+        The plan, with the status ``solved``, ``near_minimum``, or ``at_goal`` if no joint must
+        move.
+
     Raises:
-        ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, no
-            motion is found, or `slew_rate` is set for an arm with dry friction.
+        ManipDynError: If an argument is invalid, the arm cannot hold its weight at the start or
+            the goal, no motion is found, or `slew_rate` is set for an arm with dry friction.
     """
     customize(robot)  # raises if `robot` is not a Robot
     rates = None if slew_rate is None else checked_slew_rates(robot, slew_rate)

@@ -45,8 +45,8 @@ CORRECTIONS = 3
 TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
 """Parameters of Newton's method for initial guesses; the tolerance is scaled."""
 ARRIVAL_TOLERANCE, SETTLED_TOLERANCE = 1e-9, 1e-11
-"""Largest final distance from rest at the goal, and the distance at which corrections stop, in
-rad, m and per s."""
+"""Largest final distance from rest at the goal, and the distance at which corrections stop: rad or
+m, and rad/s or m/s."""
 STRICT = 100.0
 """Factor of overlaps of ramps (s) in `RampedResult.miss`. With an overlap, efforts would jump."""
 
@@ -69,8 +69,8 @@ class RampedResult(NamedTuple):
 
     Attributes:
         x: Parameters of the motion, see `ramps`.
-        miss: Largest distance from rest at the goal (rad, m and per s), or `STRICT` times the
-            overlap of ramps (s) if that is larger.
+        miss: Largest distance from rest at the goal (rad or m, and rad/s or m/s), or `STRICT`
+            times the overlap of ramps (s) if that is larger.
         best: Whether the last program finds no faster motion nearby.
     """
 

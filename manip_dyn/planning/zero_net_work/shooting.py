@@ -82,7 +82,7 @@ def locked_joint_engine(n: int) -> Engine:
 
 
 NUDGE = 1e-6
-"""Change of a state for finite differences, rad, m and per s."""
+"""Change of a state for finite differences: rad or m, and rad/s or m/s."""
 COARSE, FINE = 1e-9, 1e-12
 """Tolerances of the integration far from the solution, and near it."""
 NEAR = 1e-6
@@ -384,7 +384,7 @@ def newton(kernels, x, problem, tolerance, most, work):
 NO_SOLUTION, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
 """Verdicts of a search: no convergence, a verified motion, or the reason for its rejection."""
 END_TOLERANCE = 1e-8
-"""Largest final distance from the goal and from rest, rad, m and per s."""
+"""Largest final distance from the goal (rad or m) and from rest (rad/s or m/s)."""
 LOCK_TOLERANCE = 1e-7
 """Largest acceleration of a locked joint times the square of the time at the end of the phase (at
 least 1 s), rad or m."""

@@ -1,4 +1,4 @@
-"""Fastest motion along the straight joint path, for any arm that can hold itself on this path.
+"""Fastest motion along the straight joint path, for any arm that can hold its weight on this path.
 
 On q(s) = q0 + s d the arm has one degree of freedom. Without damping, its efforts are linear in
 the path acceleration u and in the squared path speed x. With damping, they are::
@@ -36,7 +36,7 @@ REPLAY_STEPS = (400, 1600, 6400)
 """Numbers of Runge-Kutta steps for the whole motion, in order of trial. An interval has at least
 one step."""
 REPLAY_TOLERANCE = 1e-7
-"""Largest sum of the deviations over all intervals, rad, m and per s."""
+"""Largest sum of the deviations over all intervals: rad or m, and rad/s or m/s."""
 
 
 class PathEfforts(NamedTuple):
@@ -118,7 +118,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
     """Return the fastest motion along the straight joint path, after verifying it.
 
     Raises:
-        ManipDynError: If the arm cannot hold itself on the path, or no motion is feasible.
+        ManipDynError: If the arm cannot hold its weight on the path, or no motion is feasible.
     """
     _check_held(robot, start, goal)
     coefficients = path_efforts(robot, start, goal)
