@@ -38,9 +38,6 @@ def adapt_source(app, page, source):
     if page in ("contributing", "changelog"):
         text = (ROOT / f"{page.upper()}.md").read_text(encoding="utf-8")
         text = text.replace("](docs/", "](")
-    if page == "own_node":
-        readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
-        text += readme.partition("## From your own node\n")[2].partition("\n## ")[0]
     for link, target in SITE_PAGES.items():
         text = text.replace(f"]({link}", f"]({target}")
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", text)
