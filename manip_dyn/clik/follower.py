@@ -87,7 +87,7 @@ def tracking_engine(robot: Robot, method: str | Method) -> Engine:
 
 
 class PathFollower:
-    """Integrates q' = J^+(q) (twist_d + K e) along a path in fixed steps.
+    """Integrates dq/dt = J^+(q) (twist_d + K e) along a path in fixed steps.
 
     The state is (q, path time). Every stage of the method evaluates the desired pose and the
     kinematics of the robot. Path time advances like time unless speed limits slow the arm down.

@@ -40,7 +40,7 @@ def posture_at(
     tolerance: float = 1e-10,
     controlled: Sequence[bool] | None = None,
 ) -> Vector:
-    """Return joint positions (n,) within the limits at which the tool has `pose`.
+    """Return joint positions (n,), rad or m, within the limits at which the tool has `pose`.
 
     The search uses Newton steps with the logarithmic error, with damping in proportion to the
     error (Levenberg 1944; Sugihara 2011). It starts from `guess`, then from `middle_posture`, then

@@ -33,7 +33,8 @@ class TrackingSample(NamedTuple):
         speed_scale: Factor by which the speed limits scale the velocity, at most 1.
         at_limit: Names of the joints that are held at their limits.
         path_time: Path time of the desired pose, s; behind `t` after speeds were scaled.
-        escape_speed: Joint speed of the escape from a singular posture, rad/s or m/s; 0 without.
+        escape_speed: Joint speed of the escape from a singular posture, rad/s or m/s; 0 if there
+            is no escape.
     """
 
     t: float

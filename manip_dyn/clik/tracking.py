@@ -49,8 +49,9 @@ class TrackResult(Result):
         held: Flags (m, n) of joints that were held at their limits.
         drift: Change of the joint positions (k, n) over each of k laps at full speed. None if
             there are no such laps or if path time did not always increase.
-        status: OFF_PATH if the error exceeded the tolerance, TOO_MANY_STEPS if speed limits slowed
-            the motion down too much, NON_FINITE if the integration failed.
+        status: SUCCESS if the path was followed within the tolerance, OFF_PATH if the error
+            exceeded it, TOO_MANY_STEPS if speed limits slowed the motion down too much, NON_FINITE
+            if the integration failed.
         reason: Description of the motion in one sentence.
         method: Name of the integrator.
         settings: Settings of the law.
@@ -333,9 +334,13 @@ def track(
         tolerance: Largest errors on the path, m and rad. Twice the initial error, decaying at half
             the gain, is added.
 
+    Returns:
+        The motion with a sample at the start and after every step. Its `status` and `reason`
+        report failures.
+
     Raises:
         ManipDynError: If an argument is invalid, or if `q0` is None or "best" and the first pose
-            is out of reach. Failures of the motion are in the result.
+            is out of reach.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):

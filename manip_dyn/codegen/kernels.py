@@ -29,10 +29,10 @@ def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vecto
     """Return the unique friction efforts (n,) of joints at rest; 0 for the other joints.
 
     Either a joint does not accelerate, or its friction has the static level and opposes the
-    direction in which the joint begins to slide. The efforts minimize f' A f / 2 - f' a over |f|
-    <= Fs. A contains the rows and columns of M^-1 of the resting joints, and a their accelerations
-    without friction (Moreau, "Unilateral contact and dry friction in finite freedom dynamics",
-    1988).
+    direction in which the joint begins to slide. The efforts f minimize f^T A f / 2 - f^T a for
+    |f| <= Fs. A contains the rows and columns of M^-1 of the resting joints, and a their
+    accelerations without friction (Moreau, "Unilateral contact and dry friction in finite freedom
+    dynamics", 1988).
 
     Args:
         static: Static friction Fs (n,), N m or N.

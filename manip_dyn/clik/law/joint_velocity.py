@@ -2,7 +2,7 @@
 
 Closed-loop inverse kinematics (Balestrino, De Maria, Sciavicco 1984; Siciliano 1990) with the
 feedback gain K of Sariyildiz et al. (2011), in the redundant form v = v_0 + J^+ (x - J v_0) of
-Liegeois (1977). Conventions: see `poses`.
+Liegeois (1977) with x = twist_d + K e. Conventions: see `poses`.
 
 Limits. A joint moves towards its limit with a speed of at most `limit_gain` times its distance
 from the limit (Faverjon, Tournassoud 1987). A joint that would be faster moves with this speed,

@@ -167,10 +167,10 @@ class Equations:
 
     # ------------------------------------------------- dynamics with variable inertial parameters
     def motion_with_inertias(self, y, tau, inertias) -> list[Any]:
-        """Return the rates (2 n + 1,) of (q, v, work) for base parameters of the bodies (10 n,).
+        """Return the rates (2 n + 1,) of (q, v, work) for base parameters of the bodies.
 
-        The parameters are `Rigid.numbers` of the bodies; entries that are not base parameters are
-        ignored.
+        `inertias` (10 n,) contains `Rigid.numbers` of the bodies; entries that are not base
+        parameters are ignored.
         """
         zero, rigid = 0.0 * y[0], []
         for i, body in enumerate(self.bodies):
@@ -183,7 +183,11 @@ class Equations:
         return [*v, *self._accelerations(q, v, tau, rigid), vectors.dot(v, power)]
 
     def energy_with_inertias(self, q, v, inertias) -> list[Any]:
-        """Return kinetic and potential energy, J, for `Rigid.numbers` of the bodies (10 n,)."""
+        """Return kinetic and potential energy, J, for inertial parameters of the bodies.
+
+        `inertias` (10 n,) contains `Rigid.numbers` of the bodies. The energies include those of
+        rotors and springs.
+        """
         count = len(self.bodies)
         rigid = [Rigid.of_numbers(inertias[10 * i : 10 * i + 10]) for i in range(count)]
         kinetic = dynamics.kinetic_energy(self.bodies, rigid, self._poses(q), self._rates(v))
