@@ -39,13 +39,13 @@ class Joint(NamedTuple):
         axis: Axis in the link frame.
         lower: Smallest position, rad or m.
         upper: Largest position, rad or m.
-        damping: Viscous friction, N m s/rad or N s/m.
+        damping: Viscous damping, N m s/rad or N s/m.
         length: Length of the link, m.
         mass: Mass of the link, kg.
         centre: Distance of the centre of mass from the joint, m.
         inertia: Principal moments of inertia (3,), kg m^2.
-        effort: Limit, N m or N.
-        velocity: Limit, rad/s or m/s.
+        effort: Effort limit, N m or N.
+        velocity: Speed limit, rad/s or m/s.
     """
 
     kind: str

@@ -58,8 +58,8 @@ class Row(NamedTuple):
 
     Attributes:
         arm: Name of the arm.
-        start: Start positions (n,).
-        goal: Goal positions (n,).
+        start: Start positions (n,), rad or m.
+        goal: Goal positions (n,), rad or m.
         status: `Plan.status`, or ``none`` without a plan.
         reason: `Plan.reason`, or the error message.
         t_final: Duration, s; None without a plan.

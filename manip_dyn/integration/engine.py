@@ -64,7 +64,7 @@ def assembled(
     # An intrinsic emits the stages. Stock numba cannot replace template parameters inside it.
     step = method.step(options, functions["rhs"] if STOCK else method.stand_in)
     parts = {**step.arguments, **_event_functions(options)}
-    parts[template.look] = inspect if options.looks else template.look
+    parts[template.look] = inspect if options.inspected else template.look
     if not options.dense:
         parts[template.interpolate] = template.interpolate
     motion = {getattr(template, name): function for name, function in functions.items()}
@@ -91,8 +91,8 @@ def _numbers(options: Options) -> dict[Any, int]:
         template.event_count: options.events,
         template.adaptive: int(options.adaptive),
         template.dense: int(options.dense),
-        template.acts: int(options.acts),
-        template.looks: int(options.looks),
+        template.has_actions: int(options.has_actions),
+        template.inspected: int(options.inspected),
         template.positions: options.positions,
         template.exact: int(options.jacobian),
         template.mass: int(options.mass),
@@ -168,7 +168,7 @@ class Engine:
             facmax: Largest ratio of consecutive steps.
             event_tolerance: Tolerance of event times, s.
             quiet: Error estimate below which this step and the next are inspected; see
-                `Options.looks`.
+                `Options.inspected`.
             cell: Length of the intervals at which inspected steps are evaluated, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
             orders: Orders of a Taylor series: the first is used if ``rtol * max(abs(y))`` exceeds
@@ -265,7 +265,7 @@ def compile_engine(
         options,
         advance,
         run,
-        step.rows + (ROWS if options.looks else 0),
+        step.rows + (ROWS if options.inspected else 0),
         step.degree,
         step.scratch if any(step.scratch) else (0, scratch),
     )

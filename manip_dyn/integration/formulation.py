@@ -203,12 +203,12 @@ def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formula
         controller=control.controller,
         norm=control.norm,
         events=events.count if events else 0,
-        acts=events is not None and events.action is not None,
+        has_actions=events is not None and events.action is not None,
         positions=linear.positions,
         jacobian=linear.function is not None,
         mass=linear.mass,
         estimate=control.estimate,
-        looks=adaptive and control.quiet > 0.0 and not isinstance(solver, Taylor),
+        inspected=adaptive and control.quiet > 0.0 and not isinstance(solver, Taylor),
     )
     if not isinstance(solver, Taylor):
         linear.check_rates(first_trial("rhs", rhs, t, y, p), y)

@@ -156,9 +156,12 @@ def integrate(
         control: Step control of adaptive methods, and limits of the steps.
         sampling: A `Sampling`, or sample times (k,), s. Default: every step.
 
+    Returns:
+        The solution. Its `status` reports numerical failures.
+
     Raises:
         ManipDynError: If an argument is invalid, or a function cannot be compiled or raises an
-            exception. Numerical failures are reported by the status of the solution.
+            exception.
     """
     solver, checked, times = (
         checked_method(method),
@@ -215,7 +218,7 @@ class Problem:
         self._y0, self._parameters = checked_state(y0), checked_parameters(p)
         self._formulation = formulated(settings, float(span[0]), self._y0, self._parameters)
         self._switches, self._sampling = t_switch, settings.sampling
-        self._conditional = self._formulation.options.looks and has_conditions(settings.rhs)
+        self._conditional = self._formulation.options.inspected and has_conditions(settings.rhs)
         self._rhs = settings.rhs
         self._interval = self._interval_of(span, self._y0, self._parameters)
         self._tried = sizes_of(self._parameters)
@@ -285,7 +288,7 @@ def _initial_space(formulation: Formulation, interval: Interval, y: Vector) -> S
         )
         space = engine.space(**formulation.settings, stops=len(stops), room=room)
     engine.start(space, start, stops)
-    if formulation.options.looks and not formulation.settings["cell"]:
+    if formulation.options.inspected and not formulation.settings["cell"]:
         space.rules["cell"] = abs(stops[-1, 0] - start) / CELLS
     if every or (len(space.times) and times is not None and start in times[:1]):
         space.times[0], space.states[0] = start, y
@@ -365,7 +368,7 @@ def _reason(
     t = now.t
     if status is Status.SUCCESS:
         reason = f"t = {t:.9g} s was reached in {now.steps} steps"
-        return reason + _missed_forces(space, now) if formulation.options.looks else reason
+        return reason + _missed_forces(space, now) if formulation.options.inspected else reason
     if status is Status.EVENT:
         return f"event {space.event_indices[now.found - 1]} was located at t = {t:.9g} s"
     if status is Status.TOO_MANY_STEPS:

@@ -51,7 +51,6 @@ from manip_dyn.integration.methods.step_control import (
 )
 from manip_dyn.integration.methods.template_parameters import (
     act,
-    acts,
     adapt,
     adaptive,
     arm,
@@ -60,9 +59,10 @@ from manip_dyn.integration.methods.template_parameters import (
     dense,
     event_count,
     happen,
+    has_actions,
+    inspected,
     interpolate,
     look,
-    looks,
     prepare,
     rate_row,
     search,
@@ -125,7 +125,7 @@ def advance(p, y, space):
             now.last = min(max(reached, now.earliest), now.latest)
             verdict = attempt(y, p, now, limits, tolerances, work, scratch)
             if (
-                looks()
+                inspected()
                 and verdict == PASSED
                 and now.locating == 0
                 and (now.error < limits.quiet or now.memory < log_quiet)
@@ -181,7 +181,7 @@ def arm_events(y, p, now, work, signals):
     """
     signal(now.first, y, p, row(signals, BEFORE))
     now.armed = 1
-    if acts() and now.ahead != 0.0:
+    if has_actions() and now.ahead != 0.0:
         u, rate = row(work, 0), row(work, rate_row())
         for i in range(size()):
             u[i] = y[i] + now.ahead * rate[i]
@@ -218,7 +218,7 @@ def record_events(y, p, now, limits, signals, space):
         now.known = 0
         now.memory = 0.0
         ended = ended or signals[KINDS + 1, j] != 0.0
-        if acts() and not ended:
+        if has_actions() and not ended:
             act(j, now.t, y, p)
             now.armed = 0
             if direction != 0.0:

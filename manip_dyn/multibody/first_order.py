@@ -115,7 +115,8 @@ def simulate_by_adams(
         mechanism: The mechanism. For stiff mechanisms, stability limits the steps.
         duration: Duration, s.
         rtol: Relative tolerance of the independent coordinates and velocities.
-        atol: Absolute tolerance, in m or Euler parameters, and per s. Default: `rtol`.
+        atol: Absolute tolerance: m or Euler parameters for coordinates, and m/s or 1/s for their
+            rates. Default: `rtol`.
     """
     if not isinstance(mechanism, Mechanism):
         raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")

@@ -74,7 +74,8 @@ REDUNDANT_TOLERANCE = 1e-8
 
 
 INSPECTION_INTERVAL = 1e-3
-"""Default length of the intervals at which quiet steps are inspected, s."""
+"""Default length of the intervals at which steps with an error estimate of almost zero are
+inspected, s; see `StepControl.inspection`."""
 STIFF = 50.0
 """Ratio of the fastest eigenvalue to the rate of the motion above which a mechanism is stiff."""
 
@@ -107,9 +108,10 @@ def stiff_coordinates(mechanism: Mechanism) -> np.ndarray | None:
 
 
 def has_unannounced_forces(mechanism: Mechanism) -> bool:
-    """Return whether forces may be short, other than the bumps that `switches` announces.
+    """Return whether forces may be short, other than those of bumps at the times in `switches`.
 
-    These are user forces that depend on time or position, and bumps whose times were removed.
+    These are user forces that depend on time or position, and bumps whose times were removed from
+    `Mechanism.switches`.
     """
     return any(
         (isinstance(force, UserForce) and force.depends_on_place)
@@ -527,9 +529,14 @@ def simulate_mechanism(
             `stiff_coordinates`) and `step` is None, else ``rosenbrock_nystrom``.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
-        atol: Absolute tolerance, in m or Euler parameters, and per s. Default: `rtol`.
+        atol: Absolute tolerance: m or Euler parameters for coordinates, and m/s or 1/s for their
+            rates. Default: `rtol`.
         step: Fixed step that replaces the tolerances, s.
         control: Step control.
+
+    Returns:
+        The motion with a sample at the start and after every step. Its `status` and `reason`
+        report failures.
 
     Raises:
         ManipDynError: If an argument is invalid, or if the mechanism cannot be assembled during

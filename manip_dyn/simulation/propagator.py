@@ -463,7 +463,7 @@ def _engine(
         estimate=control.estimate,
         jacobian=jacobian is not None,
         mass=linear.mass,
-        looks=varies and integrator.adaptive and control.quiet > 0.0,
+        inspected=varies and integrator.adaptive and control.quiet > 0.0,
     )
     width = kernels.series_with_work.width if integrator.series else 0
     signal = events.function if events else None

@@ -42,12 +42,12 @@ class Options:
         controller: ``"pi"`` or ``"paper"``, see `step_control`.
         norm: ``"max"`` or ``"rms"``: norm of the error.
         events: Number of event functions.
-        acts: Whether events have an action.
+        has_actions: Whether events have an action.
         positions: Number n of positions of a second-order system, see `Jacobian`.
         jacobian: Whether a function computes the Jacobian; otherwise central differences are used.
         mass: Whether the rows of the Jacobian are multiplied by a mass matrix, see `Jacobian`.
         estimate: ``"plain"`` or ``"scaled"`` error estimate of Rosenbrock methods.
-        looks: Whether adaptive steps with small error estimates are inspected, see
+        inspected: Whether adaptive steps with small error estimates are inspected, see
             `step_inspection`. Not for Taylor series.
     """
 
@@ -57,12 +57,12 @@ class Options:
     controller: str = "pi"
     norm: str = "max"
     events: int = 0
-    acts: bool = False
+    has_actions: bool = False
     positions: int = 0
     jacobian: bool = False
     mass: bool = False
     estimate: str = "plain"
-    looks: bool = False
+    inspected: bool = False
 
 
 class Step(NamedTuple):

@@ -44,13 +44,13 @@ def event_count():
 
 
 @number_parameter()
-def looks():
+def inspected():
     """Return whether steps with small error estimates are inspected."""
     return 0
 
 
 @number_parameter()
-def acts():
+def has_actions():
     """Return whether events have an action."""
     return 0
 

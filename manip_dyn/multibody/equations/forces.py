@@ -1,8 +1,8 @@
 """Forces between two bodies and their derivatives: scalar force laws, and `UserForce`.
 
-A force f(x, x', t) that opposes a scalar x(q) adds -f x_q to the generalized forces. Their
-derivatives follow from the rate of the gradient and the Hessian of x, which the expression graph
-provides.
+A force f(x, dx/dt, t) that opposes a scalar x(q) with the gradient x_q adds -f x_q to the
+generalized forces. Their derivatives follow from the rate of the gradient and the Hessian of x,
+which the expression graph provides.
 
 A `UserForce` is a Python function. It is traced once into the expression graph and compiled. The
 compiled equations call it by address, so they are not compiled again for each mechanism.
@@ -216,10 +216,10 @@ def bump_height(c, t):
 
 @inlined
 def force_law(kind, c, t, x, rate):
-    """Return the force that opposes x, and its derivatives with respect to x, x' and time.
+    """Return the force that opposes x, and its derivatives with respect to x, `rate` and `t`.
 
-    `c` (8,) contains the stiffness, the damping, the force-free x or length, the constant force,
-    and the constants of the road.
+    `rate` is dx/dt. `c` (8,) contains the stiffness, the damping, the force-free x or length, the
+    constant force, and the constants of the road.
     """
     if kind == SPRING:  # x is the squared length
         length = sqrt(x)

@@ -138,7 +138,10 @@ def rotation(e: Sequence[Any]) -> vec.Matrix3:
 
 
 def body_angular_velocity(e: Sequence[Any], rate: Sequence[Any]) -> vec.Vector3:
-    """Return the angular velocity 2 G(e) e' (3,) in body axes, Haug (1989), eq. 9.3.35."""
+    """Return the angular velocity 2 G(e) de/dt (3,), rad/s, in body axes, Haug (1989), eq. 9.3.35.
+
+    `rate` is de/dt (4,), 1/s.
+    """
     w, x, y, z = e
     rows = [[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]
     return [2.0 * vec.dot(row, rate) for row in rows]

@@ -2,13 +2,15 @@
 
 Sandu et al. (2001), eq. 9, 10 and 26 to 35, with the derivatives of the constraints and forces
 from the expression graph. B contains the derivatives of all velocities with respect to the
-independent ones. The equations of motion of the independent coordinates v are
+independent ones. The equations of motion of the independent coordinates z are
 
-    B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau = -(d/dt Phi_q) q',
+    B^T M B z'' = B^T (Q - M a_0),     Phi_u a_0 = tau = -(d/dt Phi_q) q'.
 
-where a_0 are the accelerations for v'' = 0 and Phi_u are the gradients of the constraints with
-respect to the dependent coordinates. With F = M q'' + Phi_q^T lambda - Q and the reduced mass
-matrix M_r = B^T M B, the derivatives of v'' with respect to v and v' are
+Primes denote time derivatives. q are all coordinates, M is their mass matrix, and Q are the
+generalized forces. Phi_q and Phi_u are the gradients of the constraints with respect to all and to
+the dependent coordinates, and a_0 are the accelerations for z'' = 0. With F = M q'' + Phi_q^T
+lambda - Q, the multipliers lambda and the reduced mass matrix M_r = B^T M B, the derivatives of
+z'' with respect to z and z' are
 
     M_r J1 = -B^T (F_q B + F_q' J + M L),   M_r J2 = -B^T (F_q' B + 2 M J).
 
@@ -205,9 +207,10 @@ def rates(t, y, p, out):
 
 @compiled(short=True, counted=False)
 def linearized_rates(t, y, p, out, by_time):
-    """Write (M J1, M J2, M) (n, 3 n) and M dv''/dt (n,), as a `Jacobian` with `mass` set.
+    """Write (M J1, M J2, M) (n, 3 n) and M dz''/dt (n,), as a `Jacobian` with `mass` set.
 
-    M is the reduced mass matrix, and dv''/dt the partial derivative with respect to time.
+    M is the reduced mass matrix, and dz''/dt the partial derivative with respect to time of the
+    accelerations z'' of the independent coordinates.
     """
     loads = loads_of(p)
     rates(t, y, p, reduced_of(p).rates)
@@ -222,7 +225,7 @@ def linearized_rates(t, y, p, out, by_time):
 
 @compiled(short=True, python=False, counted=False)
 def differentiate_rates(p, out, by_time):
-    """Write M J1, M J2, M and M dv''/dt from `stiffness`, `damping` and the constraints."""
+    """Write M J1, M J2, M and M dz''/dt from `stiffness`, `damping` and the constraints."""
     links, bodies, loads, reduced = links_of(p), bodies_of(p), loads_of(p), reduced_of(p)
     rows, dependent, bends = links.rows, links.dependent, links.bends
     factors, pivots, multipliers = links.factors, links.pivots, links.work

@@ -1,7 +1,8 @@
 """Linearization of a mechanism about a state, and equilibria.
 
-At an equilibrium the generalized forces of the independent coordinates y vanish: F(y) = M y'' = 0.
-The stiffness is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d).
+At an equilibrium the generalized forces F of the independent coordinates z vanish: F(z) = M z'' =
+0 with the reduced mass matrix M and the accelerations z''. The stiffness is K = -dF/dz, and k_i
+are its eigenvalues relative to M. In the modes of K a step is F_i / max(|k_i|, 1 / d).
 This is Newton's method if k_i is positive and d is large, and a descent otherwise (saddle-free
 Newton, Dauphin et al. 2014). A step is repeated with a smaller d if the forces at its end oppose
 it by more than half of their initial value, or if the mechanism cannot be assembled there. In
@@ -143,7 +144,7 @@ MAX_ITERATIONS = 400
 
 
 class EquilibriumPoint(NamedTuple):
-    """Coordinates (N,), largest acceleration, iterations, and eigenvalues (2 n,), 1/s."""
+    """An equilibrium; the fields are those of `Equilibrium` without the mechanism."""
 
     q: Vector
     acceleration: float

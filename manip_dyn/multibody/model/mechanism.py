@@ -370,7 +370,8 @@ class Mechanism:
         """Search downhill from the start for an equilibrium.
 
         Args:
-            tolerance: Largest remaining acceleration, m/s^2 or 1/s^2.
+            tolerance: Largest remaining acceleration: m/s^2, or 1/s^2 for Euler parameters, which
+                have no unit.
             t: Time for time-dependent forces, s.
 
         Raises:
@@ -492,7 +493,8 @@ class Equilibrium(NamedTuple):
         mechanism: The mechanism at rest in the equilibrium. Rotational springs still measure their
             angles from the assembly, but without full turns.
         q: Coordinates (N,).
-        acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
+        acceleration: Largest acceleration of an independent coordinate: m/s^2, or 1/s^2 for an
+            Euler parameter.
         iterations: Number of iterations.
         eigenvalues: Eigenvalues (2 n,) of the linearization, 1/s.
     """
