@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.control.state_estimation import SIGMAS
-from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.deprecation import renamed_arguments
+from manip_dyn.planning.execution.arrival import SPEED, Arrival
 from manip_dyn.planning.execution.disturbance import DisturbanceObserver
 from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
@@ -73,12 +74,11 @@ CELLS_AHEAD = 4
 BREAKAWAY, NEAR = 0.9, 5.0
 """Fraction of the identified friction that is compensated at rest, and the multiple of
 `Tuning.tolerance` from which it is compensated."""
+STUCK, STIFFEST = 10.0, 0.25
+"""Time at rest after which friction is fully compensated, horizons, and the largest stiffness of
+the compensation times the horizon, relative to the damping."""
 SETTLED = 1.0
 """Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
-ARRIVAL_STATES = 3
-"""Number of consecutive states at rest at the goal with which an arm has arrived."""
-MOST_AVERAGED = 48
-"""Maximum number of states whose mean decides under noise whether the arm is at rest."""
 LONGEST_DELAY = 0.02
 """Longest delay beyond the assumed one that can be identified, s."""
 
@@ -159,8 +159,6 @@ class PlanExecutor:
     Attributes:
         plan: The plan.
         goal: Final positions (n,): the goal of the plan, or the end of a stop.
-        arrived: Whether the arm rests at the goal.
-        arrival_time: Time of the arrival, s; None before it.
         returns: Number of deviations from the plan above `Tuning.off_plan`, or with the response
             ``new_motion``, of motions to the goal.
         horizon: Time ahead for which efforts are computed, s.
@@ -175,6 +173,7 @@ class PlanExecutor:
         period: float | None = None,
         backup: PdBackup | None = None,
         reference: SampledMotion | None = None,
+        noise: Matrix | None = None,
     ):
         """Prepare the execution of a plan that starts at time 0.
 
@@ -188,11 +187,12 @@ class PlanExecutor:
             backup: PD control that replaces return motions and holding of the goal, as in Fan
                 (2003), section 6.3.2. Default: none.
             reference: The plan, sampled with the cell length `spacing`. Default: it is sampled.
+            noise: Standard deviations (2, n) of the noise of positions and velocities that was
+                measured before the motion. Default: none.
         """
         self.plan, self.goal = plan, plan.qf
-        self.arrived, self.returns = False, 0
+        self.returns = 0
         self._zero = np.zeros(robot.n)
-        self.arrival_time: float | None = None
         self._robot, self._backup, self._backup_active = robot, backup, False
         if backup is not None:
             backup.efforts(
@@ -217,11 +217,22 @@ class PlanExecutor:
         self._adapts = backup is None and not self._moves_on and np.isfinite(self._off_plan)
         self._longest = self.delay + LONGEST_DELAY
         self._model = EffortModel.exact(robot.n)
-        self._record = MotionRecord(robot, self._reference.wait)
+        self._record = MotionRecord(robot, self._reference.wait, noise)
+        self._arrival = Arrival(self._record, self._tuning.tolerance)
         self._filter = ErrorFilter(robot, self._tuning, self._period, plan.qf)
         self._observer: DisturbanceObserver | None = None
         self._updated_at: float | None = None
-        self._rests: list[float] = []
+        self._stuck = self._zero
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the arm rests at the goal."""
+        return self._arrival.time is not None
+
+    @property
+    def arrival_time(self) -> float | None:
+        """Time of the arrival, s; None before it."""
+        return self._arrival.time
 
     @property
     def missed(self) -> str:
@@ -327,7 +338,7 @@ class PlanExecutor:
         self._moves_on = False
         self._stop(t, q, v)
         self.goal = self._reference.goal
-        self.arrived, self.arrival_time = False, None
+        self._arrival.time = None
 
     # ---------------------------------------------------------------------- in compiled loops
     @property
@@ -340,8 +351,7 @@ class PlanExecutor:
         if self._updated_at is not None and self._updated_at <= self._settles_at:
             return None
         over = self._updated_at is not None and self._over(self._updated_at)
-        near = self._tuning.tolerance
-        if over and not self.arrived and self._record.is_noisy(near, 10.0 * near):
+        if over and not self.arrived and self._arrival.is_noisy:
             return None
         return Tracking(
             self._reference,
@@ -364,8 +374,6 @@ class PlanExecutor:
             total: Integral of the position error (n,).
             saturated: Whether the last efforts were clipped to their limits.
         """
-        if updated_at != self._updated_at:  # the loop returns before a state at rest
-            self._rests = []
         self._updated_at = updated_at
         self._feedback.sum, self._feedback.saturated = total, saturated
 
@@ -440,12 +448,18 @@ class PlanExecutor:
     def _breakaway(self, error: Vector, v: Vector) -> Vector:
         """Return efforts (n,) against which friction holds the joints at rest near the goal.
 
-        They have the sign of the position error (n,), and are smaller than the friction.
+        They have the sign of the position error (n,), and are smaller than the friction. Near the
+        goal they act like a spring of stiffness K. With a delay d of the feedback, it reduces the
+        damping D by K d. Therefore K d is at most `STIFFEST` times D. The efforts increase with
+        the time at rest, because friction holds no joint that moves back and forth.
         """
-        rests = np.abs(v) <= 10.0 * self._tuning.tolerance + SIGMAS * self._record.noise[1]
+        friction = BREAKAWAY * self._model.friction
+        longer = self._stuck + self._period / (STUCK * self.horizon)
+        self._stuck = np.where(self._arrival.is_slow(v), np.minimum(longer, 1.0), 0.0)
         band = NEAR * self._tuning.tolerance + SIGMAS * self._record.noise[0]
-        share = np.minimum(np.maximum(error / band, -1.0), 1.0)
-        return np.where(rests, BREAKAWAY * self._model.friction * share, 0.0)
+        stiffest = STIFFEST * self._tuning.damping / self.horizon * self._filter.inertia
+        spring = np.minimum(friction / band, stiffest) * error
+        return self._stuck * np.minimum(np.maximum(spring, -friction), friction)
 
     @property
     def _may_adapt(self) -> bool:
@@ -569,39 +583,23 @@ class PlanExecutor:
     def _backed(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts of the PD backup control."""
         assert self._backup is not None
-        near = self._tuning.tolerance
-        rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
-        self._note_rest(t, rests)
+        self._arrival.update(self.goal, self._end)
         return [Segment(0.0, self._backup.efforts(self._robot, q, v, self.goal))]
 
     def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
-        end = self._begin + self._reference.t_final
+        end = self._end
         over, updated_at = t >= end, self._updated_at
         integrates = over or (self.returns > 0 and self._observer is None)
         if updated_at is not None and integrates:
             error = self._unsettled(q, v) * (q_ref - q) if over else q_ref - q
             self._feedback.integrate(error, t - updated_at)
-        if over and not self._monitor.stopped:
-            first = end if updated_at is None or updated_at <= end else t
-            self._note_rest(first, self.arrived or self._at_goal(q, v, t - end))
-        if over and not self.arrived:
-            self._monitor.note(t, self._feedback.saturated, q, self.goal)
+        if over and not self.arrived and not self._monitor.stopped:
+            self._arrival.update(self.goal, end)
+            if self.arrived:
+                self._monitor.reset()
+            else:
+                self._monitor.note(t, self._feedback.saturated, q, self.goal)
         self._updated_at = t
-
-    def _note_rest(self, begin: float, rests: bool) -> None:
-        """Count consecutive states at rest at the goal. The first one is the arrival.
-
-        Args:
-            begin: Time of the arrival if this is the first state at rest, s.
-            rests: Whether the arm rests at the goal.
-        """
-        if self.arrived or not rests:
-            self._rests = []
-            return
-        self._rests.append(begin)
-        if len(self._rests) >= ARRIVAL_STATES:
-            self.arrived, self.arrival_time = True, self._rests[0]
-            self._monitor.reset()
 
     def _unsettled(self, q: Vector, v: Vector) -> Vector:
         """Return 1 for joints away from the goal or in motion, otherwise 0 (n,).
@@ -611,17 +609,8 @@ class PlanExecutor:
         if not self._model.friction.any():
             return np.ones(len(q))
         near = self._tuning.tolerance * (SETTLED if self.arrived else 0.5)
-        unsettled = (np.abs(q - self.goal) > near) | (np.abs(v) > 10.0 * near)
+        unsettled = (np.abs(q - self.goal) > near) | (np.abs(v) > SPEED * near)
         return np.where(unsettled, 1.0, 0.0)
-
-    def _at_goal(self, q: Vector, v: Vector, elapsed: float) -> bool:
-        """Return whether the arm rests at the goal, under noise on average."""
-        near = self._tuning.tolerance
-        if np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near:
-            return True
-        return self._record.rests_at(
-            self.goal, near, 10.0 * near, min(MOST_AVERAGED, int(elapsed / self._period))
-        )
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
         """Follow a motion that is not along the path. See also `_follow_path`."""
@@ -637,7 +626,7 @@ class PlanExecutor:
         if self._backup is not None:
             self._backup_active = True
             return
-        self.arrived, self.arrival_time = False, None
+        self._arrival.time = None
         self._observe()
         if self._tuning.replan == "new_motion" or self.goal is not self.plan.qf:
             self._move_straight(t, q, v)
@@ -723,7 +712,7 @@ class PlanExecutor:
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)
         if motion is not None:
             self._follow(t, motion)
-        elif np.abs(v).max() > 10.0 * self._tuning.tolerance:
+        elif np.abs(v).max() > SPEED * self._tuning.tolerance:
             self._stop(t, q, v)
             self._stopping = True
         else:
@@ -735,8 +724,12 @@ class PlanExecutor:
             motion = SampledMotion.standing(q.copy(), self._feedback.hold(q), PAUSE)
         self._follow(t, motion)
 
+    @property
+    def _end(self) -> float:
+        return self._begin + self._reference.t_final
+
     def _over(self, t: float) -> bool:
-        return t >= self._begin + self._reference.t_final
+        return t >= self._end
 
     def _yield(self, t: float, q: Vector) -> None:
         """Hold the arm near its current position, which may drift if the arm is too heavy."""

@@ -19,8 +19,8 @@ EFFORT_NOISE = 0.02
 """Standard deviation of the noise of the efforts that is tolerated, relative to their limits."""
 POSITION_NOISE = 0.01
 """Noise of the positions relative to `Tuning.off_plan` from which errors are filtered."""
-MOST_PERIODS = 12.0
-"""Longest time constant of the error filter, control periods."""
+LONGEST_FILTER = 0.012
+"""Longest time constant of the error filter, s."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,18 @@ class ErrorFilter:
 
     Noise in the feedback causes noise in the efforts. Near the limits, efforts are
     clipped on one side, which changes their mean. The filter limits this noise to `EFFORT_NOISE`,
-    as far as `MOST_PERIODS` permits. Without noise it returns its input.
+    as far as `LONGEST_FILTER` permits. Without noise it returns its input.
 
     Attributes:
+        inertia: Diagonal of the mass matrix (n,) at a posture, kg m^2 or kg.
         effort_noise: Standard deviation of the filtered noise of the efforts, relative to their
             limits.
     """
 
     def __init__(self, robot: Robot, tuning: Tuning, period: float, q: Vector):
         """Set the gains that amplify the noise, the control period (s), and a posture (n,)."""
-        self._tuning, self._period = tuning, period
-        self._inertia = customize(robot).unchecked.mass_matrix(q).diagonal()
+        self._tuning, self._period, self._most = tuning, period, LONGEST_FILTER / period
+        self.inertia = customize(robot).unchecked.mass_matrix(q).diagonal()
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
         self._errors: Vector | None = None
         self.effort_noise = 0.0
@@ -115,12 +116,12 @@ class ErrorFilter:
         """
         errors, tuning = np.array([q - q_ref, v - v_ref]), self._tuning
         accelerations = tuning.stiffness * noise[0] + tuning.damping * noise[1]
-        ratio = float((self._inertia * accelerations / self._limit).max())
+        ratio = float((self.inertia * accelerations / self._limit).max())
         if np.all(noise[0] <= 2.0 * self._period * noise[1]):
             ratio = 0.0  # efforts that alternate between their limits
-        periods = min(0.5 * (ratio / EFFORT_NOISE) ** 2, MOST_PERIODS)
+        periods = min(0.5 * (ratio / EFFORT_NOISE) ** 2, self._most)
         if POSITION_NOISE * tuning.off_plan < noise[0].max():
-            periods = max(periods, 0.5 * MOST_PERIODS)
+            periods = max(periods, 0.5 * self._most)
         self.effort_noise = ratio / math.sqrt(max(2.0 * periods, 1.0))
         if self._errors is None or periods < 1.0:
             self._errors = errors

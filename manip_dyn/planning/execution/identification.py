@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.control.state_estimation import SIGMAS, white_noise
+from manip_dyn.control.state_estimation import white_noise
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.execution.effort_model import EffortModel, inverse_rows
@@ -96,8 +96,14 @@ class MotionRecord:
         noise: Standard deviations (2, n) of the noise of positions and velocities.
     """
 
-    def __init__(self, robot: Robot, before: Vector):
-        """Start without states; `before` are the efforts (n,) before the first command."""
+    def __init__(self, robot: Robot, before: Vector, noise: Matrix | None = None):
+        """Start without states.
+
+        Args:
+            robot: The arm.
+            before: Efforts (n,) before the first command.
+            noise: Least standard deviations (2, n) of the noise. Default: 0.
+        """
         n = robot.n
         self._robot, self._before = robot, before
         self.count = 0
@@ -106,7 +112,8 @@ class MotionRecord:
         self._offsets = np.full((CAPACITY, MOST_SEGMENTS), np.inf)
         self._efforts = np.zeros((CAPACITY, MOST_SEGMENTS, n))
         self._complete, self._delay_is_known, self._pending = True, True, False
-        self.noise = np.zeros((2, n))
+        self._least = np.zeros((2, n)) if noise is None else noise
+        self.noise = self._least
 
     def state(self, t: float, q: Vector, v: Vector) -> None:
         """Record a state (q, v) measured at time `t`, s. A repeated time replaces the last one."""
@@ -209,33 +216,20 @@ class MotionRecord:
         """Whether the last identification requires more states."""
         return self._pending
 
-    def is_noisy(self, near: float, slow: float) -> bool:
-        """Return whether noise may exceed a position error (rad or m) or a speed (1/s)."""
-        return bool((SIGMAS * self.noise[0] > near).any() or (SIGMAS * self.noise[1] > slow).any())
+    def last(self, count: int) -> tuple[Vector, Matrix, Matrix]:
+        """Return times (k,), positions and velocities (k, n) of the last `count` states."""
+        rows = slice(self.count - count, self.count)
+        return self._times[rows], self._q[rows], self._v[rows]
 
-    def rests_at(self, goal: Vector, near: float, slow: float, count: int) -> bool:
-        """Return whether the mean of the last `count` states is at rest at `goal` (n,).
-
-        Args:
-            goal: Positions (n,), rad or m.
-            near: Largest position error without noise, rad or m.
-            slow: Largest speed without noise, rad/s or m/s.
-            count: Number of states. Fewer than `NOISE_INTERVAL` are not enough.
-        """
-        first, (position, velocity) = self.count - count, self.noise
-        if count < NOISE_INTERVAL or first < 0 or not self.is_noisy(near, slow):
-            return False
-        off = self._q[first : self.count].mean(axis=0) - goal
-        speed, root = self._v[first : self.count].mean(axis=0), np.sqrt(count)
-        return bool(
-            np.all(np.abs(off) <= near + SIGMAS * position / root)
-            and np.all(np.abs(speed) <= slow + SIGMAS * velocity / root)
-        )
+    def before(self, count: int) -> float | None:
+        """Return the time (s) of the state before the last `count` states, or None."""
+        return float(self._times[self.count - count - 1]) if self.count > count else None
 
     def _measure_noise(self) -> None:
         states = np.hstack([self._q[: self.count], self._v[: self.count]])
         if self.count > 3:
-            self.noise = white_noise(self._times[: self.count], states).reshape(2, -1)
+            measured = white_noise(self._times[: self.count], states).reshape(2, -1)
+            self.noise = np.maximum(measured, self._least)
 
     def identified(self, delay: float, longest: float, model: EffortModel) -> Identified | None:
         """Return delay, masses and friction, or None if there are not enough states.

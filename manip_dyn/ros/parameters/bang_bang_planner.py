@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from manip_dyn.control.state_estimation import FASTEST_REST, SIGMAS, Noise
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
@@ -185,30 +184,18 @@ def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
     return plan
 
 
-def tuning_from(parameters: BangBangPlannerParameters, noise: Noise | None = None) -> Tuning:
-    """Return the gains and thresholds of the executor. The method pd ignores `off_plan`.
-
-    Args:
-        parameters: The planner's parameters.
-        noise: Noise of the measured states, which must not prevent the arrival. Default: none.
-    """
+def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
+    """Return the gains and thresholds of the executor. The method pd ignores `off_plan`."""
     limited = parameters.off_plan and parameters.method != "pd"
     return Tuning(
         parameters.stiffness,
         parameters.damping,
         parameters.integral,
         parameters.off_plan if limited else math.inf,
-        parameters.arrival_tolerance if noise is None else _arrival_tolerance(parameters, noise),
+        parameters.arrival_tolerance,
         parameters.max_deviation,
         parameters.replan,
     )
-
-
-def _arrival_tolerance(parameters: BangBangPlannerParameters, noise: Noise) -> float:
-    """Return the tolerance of positions and, times ten, of speeds that noise rarely exceeds."""
-    speed = min(SIGMAS * float(noise.velocity.max()), FASTEST_REST)
-    position = min(SIGMAS * float(noise.position.max()), 0.1 * FASTEST_REST)
-    return max(parameters.arrival_tolerance, position, 0.1 * speed)
 
 
 def goal_from(parameters: BangBangPlannerParameters, robot: Robot) -> Vector | None:

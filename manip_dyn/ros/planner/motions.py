@@ -315,9 +315,10 @@ class PlannedMotion:
             robot,
             plan,
             horizon,
-            tuning_from(parameters, noise),
+            tuning_from(parameters),
             period,
             reference=prepared.reference,
+            noise=None if noise is None else np.array(noise),
         )
         self._began_ns = self._returns = 0
         self.rows = prepared.rows
