@@ -20,7 +20,7 @@ from manip_dyn.ros.runtime.subscriptions import PolledSubscription
 INCOMPLETE = 100
 """Number of messages without a complete state after which missing joints are reported."""
 ROUNDING = 1e-9
-"""Noise that is not reported, because it is due to rounding errors, rad or m, and per s."""
+"""Noise that is not reported, because it is due to rounding: rad or m, and rad/s or m/s."""
 MAX_DELAY = 0.5
 """Product of velocity gain and velocity delay above which the feedback may oscillate."""
 

@@ -76,12 +76,13 @@ class CommandEnd:
     def validity(self, stamp_ns: int, delay: float, margin: float) -> Validity | None:
         """Return the validity of a command, or None for a command without an end.
 
-        A command that arrives after the delay margin is dropped: such late feedback is unstable.
+        A command that arrives after the delay margin is dropped, because feedback with such a
+        delay is unstable.
 
         Args:
             stamp_ns: Stamp of the state that the command answers, ns.
             delay: Delay of the control loop, s.
-            margin: Delay at which the loop is unstable, s.
+            margin: Delay above which the loop is unstable, s.
         """
         duration = self.duration_ns(delay)
         if duration is None:
@@ -100,7 +101,7 @@ def excess(delay: float | None, bound: float, margin: float, gains: str) -> str:
     Args:
         delay: Delay, s; None if it is unknown.
         bound: The bound, s.
-        margin: Delay at which the loop is unstable, s.
+        margin: Delay above which the loop is unstable, s.
         gains: Names of the gains that determine the margin.
     """
     if delay is None or delay <= bound:
@@ -143,7 +144,7 @@ class LoopDelay:
         self.ineffective = 0.0
 
     def restart(self) -> None:
-        """Forget all commands and delays."""
+        """Discard all commands and delays."""
         self._sent.clear()
         self._order.clear()
         self._delays.clear()
@@ -153,7 +154,7 @@ class LoopDelay:
         """Describe an unstable loop or commands without effect; return "" for a working loop.
 
         Args:
-            margin: Delay at which the loop is unstable, s.
+            margin: Delay above which the loop is unstable, s.
             gains: Names of the gains that determine the margin.
         """
         late = excess(self.seconds, margin, margin, gains)

@@ -42,6 +42,7 @@ class ArmFacts(NamedTuple):
         fault: Why the simulation cannot continue, or "".
         beyond: Descriptions of the joints beyond their limits.
         at_stops: Whether the joints in `beyond` are within the compliance of mechanical stops.
+        too_fast: Descriptions of the joints whose speed exceeds its limit.
         commanders: Names of the nodes that publish commands.
         handover: Why the safe command is active, or "".
         safe_command: Name of the safe command.
@@ -290,7 +291,7 @@ class FreshCommands:
 
     @property
     def stopping(self) -> bool:
-        """Whether the arm still moves after it was braked because it was too fast."""
+        """Whether the arm is still moving after it was braked for excessive speed."""
         return self._too_fast and bool(np.abs(self.arm.simulation.v).max() > SLOW)
 
     def highest_speeds(self) -> Vector:
@@ -401,7 +402,11 @@ class Trajectories:
         goal.check_motion(simulation.robot, stamp, q, v)  # without the lock: it may take long
 
     def begin(self, goal: TrajectoryGoal) -> FollowedTrajectory:
-        """Start following a trajectory."""
+        """Start following a trajectory.
+
+        Raises:
+            RejectedTrajectoryError: If the trajectory has already ended, or begins too late.
+        """
         with self._stepper.lock:
             simulation = self._commands.arm.simulation
             start = goal.start_ns(self._stepper.stamp_ns) - self._stepper.origin_ns

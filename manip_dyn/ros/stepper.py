@@ -172,7 +172,7 @@ class Stepper:
         """Return to the initial state at time zero and publish it.
 
         In wall-clock time, the stamps continue without a gap. After a gap, subscribers could
-        interpret the jump of the joints as a motion. A lag behind the wall clock is forgotten.
+        interpret the jump of the joints as a motion. A lag behind the wall clock is discarded.
         """
         with self.lock:
             last = self.stamp_ns

@@ -106,7 +106,7 @@ def pose_stamped(frame: str, stamp_ns: int, tool: clik.Pose) -> PoseStamped:
 
 
 def twist(numbers: Vector) -> Twist:
-    """Convert a twist (6,), linear part first, to a message."""
+    """Convert a twist (6,), linear part (m/s) before angular part (rad/s), to a message."""
     return Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:]))
 
 
@@ -117,6 +117,6 @@ def pose_numbers(message: Pose) -> list[float]:
 
 
 def twist_numbers(message: Twist) -> list[float]:
-    """Return the six numbers of a twist, linear part first."""
+    """Return the six numbers of a twist, linear part (m/s) before angular part (rad/s)."""
     v, w = message.linear, message.angular
     return [v.x, v.y, v.z, w.x, w.y, w.z]

@@ -60,9 +60,10 @@ def _too_long(got: str) -> ManipDynError:
 def schedule_from(
     message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int
 ) -> tuple[Schedule, int | None]:
-    """Return the effort schedule of a trajectory and its end. Efforts are constant between points.
+    """Return the effort schedule of a trajectory and its end.
 
-    A last point without efforts, after at least one other point, is the end.
+    Efforts are held constant between points. A last point without efforts, after at least one
+    other point, is the end.
 
     Args:
         message: Trajectory with the joints in any order. With a zero stamp it begins now.
@@ -111,7 +112,7 @@ def _rows(field: str, points: Sequence[JointTrajectoryPoint], n: int) -> Matrix:
 def trajectory_from(
     robot: Robot, stamp_ns: int, rows: Sequence[tuple[float, Vector]], end: float | None = None
 ) -> JointTrajectory:
-    """Return a trajectory message with efforts that are constant between times.
+    """Return a trajectory message with efforts that are held constant between points.
 
     Args:
         robot: The arm.

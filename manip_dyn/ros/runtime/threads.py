@@ -156,7 +156,7 @@ class RealTimeShare:
         self._samples: deque[tuple[float, float]] = deque(maxlen=SHARE_INTERVALS + 1)
 
     def begin(self) -> None:
-        """Forget all samples, for example because simulated time was paused."""
+        """Discard all samples, for example because simulated time was paused."""
         self._samples.clear()
 
     def add(self, wall: float, simulated: float) -> None:

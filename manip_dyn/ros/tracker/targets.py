@@ -125,7 +125,7 @@ class LiveTarget:
         """Advance to path time `t`, s.
 
         The goal's twist rotates with its frame and ends after the timeout. If time goes back, the
-        previous targets are forgotten.
+        previous targets are discarded.
         """
         if t < self._now:
             self._new_path()

@@ -36,8 +36,8 @@ class BackupRow(NamedTuple):
         disturbed: Description of the disturbance.
         controller: Controller that acts after the plan has missed the goal.
         planned: Final time of the plan, s.
-        settled: Time after which all joints stay within `near` of the goal, s, or None if they
-            do not.
+        settled: Time after which all joints stay within the distance `near` of `backup_rows` from
+            the goal, s, or None if they do not.
         left: Final distance from the goal, rad.
         status: ``arrived`` or ``did not arrive``.
     """
@@ -54,7 +54,9 @@ class BackupRow(NamedTuple):
 def backup_rows(
     case: str, plan: Plan, heavier: Robot, gains: Gains, near: float, push: float
 ) -> Iterable[BackupRow]:
-    """Yield results of a plan, for a heavier arm and for a push at the goal, by both controllers.
+    """Yield the results of a plan with a heavier arm and with a push at the goal.
+
+    Both disturbed executions are performed with each of the two controllers.
 
     Args:
         case: Number of the table.

@@ -3,6 +3,9 @@
 The mass matrix is constant and diagonal, so each link is a double integrator (eqs. 3.48, 3.49)::
 
     t_f1 = 2 t_sw1 = 2 sqrt(|q10| (m1 + m2) / T1),  t_f2 = 2 t_sw2 = 2 sqrt(|q20| m2 / T2)
+
+with final times t_f, switching times t_sw, initial positions q10 and q20, masses m and force
+limits T.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ RAIL = """<joint name="joint_{k}" type="prismatic">
   <link name="link_{k}"><inertial><mass value="{mass}"/>
     <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
 SAME = 1e-6
-"""Largest difference between reproduced times, s."""
+"""Largest difference up to which a time counts as reproduced, s."""
 
 
 class DecoupledRow(NamedTuple):

@@ -6,6 +6,9 @@ for the work omit the load M::
 
     work_1 = (I1 + m1 lc1^2) v1^2 / 2
     work_2 = (I2 + m2 lc2^2) (v1 + v2)^2 / 2 + m2 l1^2 v1^2 / 2 + m2 l1 lc2 cos(q2) v1 (v1 + v2)
+
+A link has the length l, the mass m, the moment of inertia I about its centre of mass, and the
+distance lc from its joint to its centre of mass.
 """
 
 from __future__ import annotations
@@ -155,8 +158,8 @@ class PdControl(NamedTuple):
     """A motion under PD control.
 
     Attributes:
-        kp: Proportional gains (n,).
-        kd: Derivative gains (n,).
+        kp: Proportional gains (n,), N m/rad or N/m.
+        kd: Derivative gains (n,), N m s/rad or N s/m.
         near: Distance from the goal within which a joint has arrived, rad or m.
         t_final: Time after which no joint is more than `near` before its goal, s, or None. This
             is the one-sided test of the thesis's programs.
@@ -222,7 +225,7 @@ class CaseFindings:
         spread: Variation of `literal` with the last printed digits and with late decisions, or
             None.
         full_grid: Result of the thesis's search over its whole grid, or None.
-        peaks: Peak works on the links.
+        peaks: Peak work on each link.
         costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
         cost: CPU time of each planner, s.
         guessed_time: Final time in the guess of appendix A.8, s, or None.
@@ -307,7 +310,15 @@ def by_rule(plan: Plan, near: float) -> SingleSwitch:
 
 
 def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> dict[str, Any]:
-    """Return the result of the thesis's grid search near the switching positions of a plan."""
+    """Return the result of the thesis's grid search near the switching positions of a plan.
+
+    Args:
+        plan: Exact zero-net-work plan.
+        grid: Parameters of the search.
+        near: Distance from the goal within which a joint has arrived, rad or m.
+        window: Half-width of the window around the switching positions, rad or m.
+        trials: Maximum number of motions.
+    """
     distance = np.abs(np.nan_to_num(plan.q_switch - plan.qf))
     low = np.floor(np.maximum(distance - window, 0.0) / grid.step) * grid.step
     high = np.where(distance > 0.0, distance + window, 0.0)

@@ -1,14 +1,14 @@
 """Shooting from the initial guesses that the thesis prints for MUSN (appendices A.3, A.5, A.8).
 
 MUSN solves a boundary value problem by multiple shooting. The thesis gives it the states x and
-costates p of the arm, and the final time z. Efforts are full against the sign of the switching
-function. ``SUBROUTINE XOT`` contains the initial guess, which is constant over time. The printed
-settings are 10 intervals (``NRTI``), at most 20 iterations (``ITLIM``) and a tolerance of 1e-6
-(``ER``).
+costates p of the arm, and the final time z. Every effort is at its limit, with the sign opposite
+to that of its switching function. ``SUBROUTINE XOT`` contains the initial guess, which is constant
+over time. The printed settings are 10 intervals (``NRTI``), at most 20 iterations (``ITLIM``) and
+a tolerance of 1e-6 (``ER``).
 
 ``SUBROUTINE G`` has one condition fewer than there are unknowns: the costates have no scale.
-Here, the Hamiltonian 1 + p f is zero at the start (eq. 4.33). Newton's method is damped: a step is
-halved until the residual decreases. Shooting is repeated with a single interval.
+Here, the Hamiltonian 1 + p . dx/dt is zero at the start (eq. 4.33). Newton's method is damped: a
+step is halved until the residual decreases. Shooting is repeated with a single interval.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LONGEST = 10.0
 
 
 class Guess(NamedTuple):
-    """An initial guess of MUSN: positions (n,), costates (2 n,) of x, and final time, s."""
+    """An initial guess of MUSN: positions (n,), costates (2 n,) and final time, s."""
 
     q0: tuple[float, ...]
     costates0: tuple[float, ...]
@@ -141,7 +141,10 @@ class BoundaryValueProblem:
         return Solution(unknowns[2 * n : 4 * n].copy(), float(unknowns[-1]), iterations)
 
     def rank(self, guess: Guess) -> int:
-        """Return the rank of the Jacobian of the printed conditions, without the Hamiltonian."""
+        """Return the rank of the Jacobian of the printed conditions at `guess`.
+
+        The condition that the Hamiltonian is zero is not printed, and is left out.
+        """
         unknowns = self._unknowns(guess)
         residual = self._residual(unknowns)
         jacobian = None if residual is None else self._jacobian(unknowns, residual)

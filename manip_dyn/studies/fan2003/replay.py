@@ -2,14 +2,16 @@
 
 The controller (Fan 2003, figures 3.13 and 6.4, appendices A.4, A.7, A.10) compares the position of
 every joint with its switching position. A joint is driven before its switching position, braked
-after it, and held once it is within `near` of its goal. `controlled` holds such a joint with zero
-acceleration, so that it retains its speed.
+after it, and held once it is within the distance `near` of its goal. `controlled` holds such a
+joint with zero acceleration, so that it retains its speed.
 
-`literal` applies the holding laws of the thesis as printed. They act once a joint is within `near`
-of its goal. Their effort would hold the joint *at its goal and at rest* while the other joint
-moves. The efforts are tau1 of eq. 6.53, and tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of
-eq. 6.55, which is valid only for a straight elbow. For the cylindrical arm they are tau1 = 0
-(eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70). A joint that arrives with a nonzero speed drifts.
+`literal` applies the holding laws of the thesis as printed. They act once a joint is within the
+distance `near` of its goal. Their effort would hold the joint *at its goal and at rest* while the
+other joint moves. The efforts are tau1 of eq. 6.53, and tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3)
+of eq. 6.55, which is valid only for a straight elbow: its mass matrix has M11 = c1 + c2 + 2 c3 and
+M12 = c2 + c3. For the cylindrical arm they are tau1 = 0 (eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70)
+with the mass m2, the radius r1 and the angular velocity w. A joint that arrives with a nonzero
+speed drifts.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ class Literal(NamedTuple):
         speed: Final speeds (n,), rad/s or m/s.
         times: Sample times (k,), s.
         states: Positions and velocities (k, 2 n).
-        efforts: Efforts (k, n).
+        efforts: Efforts (k, n), N m or N.
     """
 
     latched: bool
@@ -256,7 +258,7 @@ class Controlled(NamedTuple):
         farthest: Index of this joint, or 0 if all joints are held.
         times: Sample times (k,), s.
         states: Positions and velocities (k, 2 n).
-        efforts: Efforts (k, n).
+        efforts: Efforts (k, n), N m or N.
     """
 
     arrived: bool

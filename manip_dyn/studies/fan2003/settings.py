@@ -64,7 +64,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains of PD control: proportional gains `kp` (n,) and derivative gains `kd` (n,)."""
+    """Gains of PD control.
+
+    Attributes:
+        kp: Proportional gains (n,), N m/rad or N/m.
+        kd: Derivative gains (n,), N m s/rad or N s/m.
+    """
 
     kp: tuple[float, ...] = checked(_numbers)
     kd: tuple[float, ...] = checked(_numbers)
@@ -75,7 +80,7 @@ class Grid:
     """Parameters of the grid search in a chapter of the thesis.
 
     Attributes:
-        step: First step of the grid, rad or m.
+        step: Initial step of the grid, rad or m.
         enough: Work on the links below which a trial succeeds (`Werror`), J.
         longest: Time limit of a motion (`Tstop`), s.
     """

@@ -32,11 +32,11 @@ DISTANCES = (0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9)
 STARTS = 20
 """Number of random initial positions per arm."""
 MUCH, AS_FAST = 2.0, 0.99
-"""Ratio above which a motion is much faster; ratio from which a response is as fast."""
+"""Ratio above which a motion is much faster; ratio from which a response is about as fast."""
 
 
 class SettlingRow(NamedTuple):
-    """Settling times under PD control by two sets of gains, and of zero net work.
+    """Settling time under PD control, and final time of the zero-net-work motion.
 
     Attributes:
         case: Number of the table.
@@ -88,9 +88,9 @@ def settling_rows(
     near: float,
     zero_net_work: float,
 ) -> list[SettlingRow]:
-    """Return the settling times by the thesis's gains, and by gains of a search.
+    """Return the settling times with the thesis's gains, and with gains found by a search.
 
-    The search is that of Nelder and Mead for the logarithms of the gains.
+    The search applies the method of Nelder and Mead to the logarithms of the gains.
 
     Args:
         case: Number of the table.

@@ -48,7 +48,7 @@ class Point(NamedTuple):
     Attributes:
         setting: Number of fixed steps, or absolute tolerance of an embedded method.
         seconds: CPU time of the run, s; NaN if it has not been timed.
-        error: Largest error over the recorded steps; NaN if the run failed.
+        error: Largest error over the recorded steps, rad or J; NaN if the run failed.
         steps: Number of accepted steps.
         failures: Number of rejected steps.
         evaluations: Number of evaluations of the right-hand side or of the series.
@@ -118,14 +118,20 @@ class Curve(NamedTuple):
         return self._first("evaluations", error)
 
     def measured_order(self) -> float:
-        """Return the order of the error in the steps from the three finest runs, or NaN."""
+        """Return the order of the error, estimated from the three finest runs.
+
+        The result is NaN for fewer than three runs.
+        """
         if len(self.points) < 3:
             return np.nan
         x, y = self._column("steps")[-3:], self._column("error")[-3:]
         return float(-np.polyfit(np.log(x), np.log(y), 1)[0])
 
     def roughness(self) -> float:
-        """Return the rms deviation of the error from a power law of the steps, decades, or NaN."""
+        """Return the rms deviation of the error from a power law in the number of steps, decades.
+
+        The result is NaN for fewer than three runs.
+        """
         if len(self.points) < 3:
             return np.nan
         x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
@@ -221,7 +227,7 @@ class InitialValueProblem:
         kernels: Kernels of the robot.
         duration: Duration, s.
         efforts: Constant joint efforts (n,), N m or N.
-        safety: sigma of eq. 14.
+        safety: Safety factor of the step control, sigma of eq. 14.
     """
 
     def __init__(
@@ -241,7 +247,7 @@ class InitialValueProblem:
             efforts: Constant joint efforts (n,), N m or N.
             duration: Duration, s.
             most_steps: Maximum number of steps of a run, including rejected steps.
-            safety: sigma of eq. 14.
+            safety: Safety factor of the step control, sigma of eq. 14.
         """
         self.name = name
         self.kernels = customize(load_robot(name))

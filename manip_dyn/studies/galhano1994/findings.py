@@ -46,7 +46,10 @@ class StageRow(NamedTuple):
 
 
 class SafetyRow(NamedTuple):
-    """Evaluations for an error of 1e-6 rad and fraction of rejected steps for a value of sigma."""
+    """Evaluations for an error of 1e-6 rad, and fraction of rejected steps, for a value of sigma.
+
+    sigma is the safety factor of the step control, eq. 14.
+    """
 
     robot: str
     method: str

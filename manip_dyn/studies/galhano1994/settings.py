@@ -85,7 +85,7 @@ class Settings:
         motions: Motions by robot.
         steps: Increasing numbers of fixed steps.
         tolerances: Absolute tolerances, rad and rad/s.
-        safety: sigma of eq. 14.
+        safety: Safety factor of the step control, sigma of eq. 14.
         safeties: Values of sigma that are compared.
         safety_methods: Embedded methods for which values of sigma are compared.
         alternatives: Names of alternative coefficients in ``tableaus.json``, by order.

@@ -113,7 +113,8 @@ class Claim:
         measure: Measured quantity, and the condition under which a case supports the claim.
         evidence: All cases.
         about: Robot of the measurement, if there are several.
-        counted: `SECONDS`, `AT_THE_LIMIT` or `AMPLIFIED` if the numbers depend on the machine.
+        counted: `SECONDS`, `AT_THE_LIMIT` or `AMPLIFIED` if the numbers depend on the machine,
+            else "".
         alternatives: Other verdicts that would result if times changed by `TIME_ERROR`.
         constructed: Whether a parameter of the model was chosen for the compared value, so that
             agreement confirms nothing.

@@ -6,7 +6,7 @@ scaled to longer motions. The paper's method is run with its own step control (e
 with the step control of this package.
 
 `variant_rows` investigates why the times of table 4 grow by a factor of 32 from 1e-2 to 1e-5,
-whereas the recomputed times grow less. If step errors are of order h^(q+1), the number of
+whereas the recomputed times grow less. If errors of a step h are of order h^(q+1), the number of
 evaluations grows with the tolerance to the power -1/(q + 1): by 10^(3/4) for the embedded order 3
 of the formula. The printed 32 is 10^(3/2), which corresponds to errors of order 1. A Rosenbrock
 formula with an inexact Jacobian has such errors. The variants change step control, norm, method

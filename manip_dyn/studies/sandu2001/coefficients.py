@@ -19,11 +19,12 @@ from manip_dyn.studies.sandu2001.findings import PUBLISHED
 RESIDUAL, DIGITS, DOUBLE = 1e-21, 1e-24, 1e-16
 """Largest residual of a condition; relative errors of 25 digits and of double precision."""
 ROUNDING, FOURTEEN = 1e-12, 1e-12
-"""Rounding error of |R|; largest residual of a condition with 14 printed decimals."""
+"""Rounding error of |R|, where R is the stability function; largest residual of a condition with
+14 printed decimals."""
 HALF_DIGIT = Fraction(5, 10**9)
 """Half a unit of gamma's last printed digit."""
 FREQUENCIES = np.logspace(-2, 6, 81)
-"""Values of y at which |R(i y)| is computed."""
+"""Values of y at which |R(i y)| is computed for the stability function R."""
 
 
 class Printed(NamedTuple):
@@ -156,7 +157,10 @@ def of_w_method() -> dict[str, Fraction]:
 
 
 def at_infinity(table: RosenbrockTableau) -> Fraction:
-    """Return R at infinity: 1 - b (alpha + gamma)^-1 1, computed by forward substitution."""
+    """Return the stability function at infinity, computed by forward substitution.
+
+    It is 1 - b . (alpha + gamma)^-1 (1, 1, 1, 1).
+    """
     beta = _sums(_listed(table))[0]
     x: list[Fraction] = []
     for i, row in enumerate(beta):

@@ -140,7 +140,7 @@ class RepartitionRow(NamedTuple):
 
 
 class MatrixRow(NamedTuple):
-    """Errors of a method for a Jacobian and a tolerance; NaN if the run fails."""
+    """Errors (rad, rad/s) of a method for a Jacobian and a tolerance; NaN if the run fails."""
 
     method: str
     jacobian: str

@@ -142,7 +142,12 @@ def _run_of(motion: MechanismMotion) -> Run:
 
 
 def first_link(q: Matrix, v: Matrix) -> Matrix:
-    """Return angle and rate (k, 2) of the first pendulum for coordinates and rates (k, N)."""
+    """Return angle (rad) and rate (rad/s) of the first pendulum as an array (k, 2).
+
+    Args:
+        q: Coordinates of both bodies (k, 14).
+        v: Their rates (k, 14).
+    """
     e, rate = q[:, [3, 6]], v[:, [3, 6]]
     angle = FIRST + 2.0 * np.arctan2(e[:, 1], e[:, 0])
     speed = 2.0 * (e[:, 0] * rate[:, 1] - e[:, 1] * rate[:, 0])

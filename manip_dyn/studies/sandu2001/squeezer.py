@@ -173,8 +173,9 @@ def points(
 def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
     """Return the mass matrix M (7, 7), the constraint Jacobian G (6, 7) and (f, c) (13,).
 
-    The equations of motion are M q'' + G^T l = f and G q'' = c with multipliers l (6,). The
-    vector c = -G' q' contains the velocity-dependent accelerations of the loops.
+    The equations of motion are M q'' + G^T l = f and G q'' = c with multipliers l (6,). Primes
+    denote time derivatives. The vector c = -G' q' contains the velocity-dependent accelerations of
+    the loops.
     """
     absolute, rate = ABSOLUTE @ q, ABSOLUTE @ v
     c, s = np.cos(absolute), np.sin(absolute)

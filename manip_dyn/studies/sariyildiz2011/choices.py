@@ -165,10 +165,10 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
 def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
     """Return a chart of errors over K h at 1 s and 100 ms, with an estimate of the error of Euler.
 
-    The tool speed is v, the angular speed w, the step h and the gain K. An Euler step misses the
-    path by about |J q''| h^2 / 2, on most circles of the order of v w h^2 / 2. The feedback
-    removes the fraction K h of the error. The error therefore grows to the order of
-    v w h / (2 K).
+    The tool speed is v, the angular speed w, the step h, the gain K, the Jacobian J, and the joint
+    accelerations are q''. An Euler step misses the path by about |J q''| h^2 / 2, on most circles
+    of the order of v w h^2 / 2. The feedback removes the fraction K h of the error. The error
+    therefore grows to the order of v w h / (2 K).
     """
     panels = []
     for circle in runs.settings.shown_circles:
