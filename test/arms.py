@@ -128,9 +128,14 @@ def load(name: str, folder: Path) -> Robot:
     return load_robot(name)
 
 
-def random_tree(folder: Path, seed: int, joints: int = 6) -> Path:
-    """Write a random branched robot with all kinds of joints, links and extras."""
+def random_tree(folder: Path, seed: int, joints: int = 6, branches: int = 0) -> Path:
+    """Write a random branched robot with all kinds of joints, links and extras.
+
+    With `branches`, that many chains of nearly equal length are attached to the base.
+    """
     rng = np.random.default_rng(seed)
+    if branches:
+        return _random_robot(folder, rng, joints, lambda i: max(i - branches, 0))
     return _random_robot(folder, rng, joints, lambda i: int(rng.integers(i)))
 
 

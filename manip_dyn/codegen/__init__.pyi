@@ -3,11 +3,11 @@
 from manip_dyn.codegen.array_arguments import MISMATCH as MISMATCH
 from manip_dyn.codegen.array_arguments import STATES as STATES
 from manip_dyn.codegen.array_arguments import array_function as array_function
+from manip_dyn.codegen.backend.lanes import (
+    many_states as many_states,
+)
 from manip_dyn.codegen.backend.statements import (
     Program as Program,
-)
-from manip_dyn.codegen.backend.straight_line import (
-    many_states as many_states,
 )
 from manip_dyn.codegen.backend.straight_line import (
     one_coefficient as one_coefficient,

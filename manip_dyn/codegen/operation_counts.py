@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 from manip_dyn.codegen.generation.kernel_source import trace
 from manip_dyn.codegen.rigid_body.catalogue import (
     DECLARATIONS,
-    LONGEST,
     Declaration,
     argument_size,
+    is_straight,
 )
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.robot import Robot
+
+LONGEST_SWITCHING = 12
+"""Maximum number of joints for which the operations of the switching rates are counted."""
 
 
 class Operations(NamedTuple):
@@ -71,8 +74,9 @@ class Report(NamedTuple):
 def operation_report(robot: Robot, frame: str) -> Report:
     """Count the operations of the straight-line kernels of a robot.
 
-    Second derivatives are omitted, as are the switching rates of long chains, which contain second
-    derivatives. The module ``motion`` is omitted because it repeats the forward dynamics.
+    Second derivatives are omitted, as are the switching rates of more than 12 joints, which
+    contain second derivatives. The module ``motion`` repeats the forward dynamics and is omitted,
+    too.
 
     Args:
         robot: The robot.
@@ -80,12 +84,12 @@ def operation_report(robot: Robot, frame: str) -> Report:
     """
     equations = Equations(robot, robot.frame(frame))
     omitted = {"motion", "second_derivatives"}
-    if robot.n > LONGEST:
+    if robot.n > LONGEST_SWITCHING:
         omitted.add("switching")
     kernels = [
         kernel
         for kernel in DECLARATIONS
-        if robot.n <= kernel.longest and kernel.module not in omitted
+        if is_straight(kernel, equations.parents) and kernel.module not in omitted
     ]
     return Report(robot.name, tuple(_row(equations, kernel) for kernel in kernels))
 

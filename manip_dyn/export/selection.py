@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from manip_dyn.codegen.generation.kernel_source import Function, trace
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, LONGEST, Declaration
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, is_straight
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.rigid_body.graph import Graph
 from manip_dyn.core.errors import ManipDynError, closest
@@ -24,6 +24,8 @@ DEFAULT_KERNELS = (
 )
 """Kernels that are exported by default."""
 KERNEL_NAMES = (*BY_NAME, GRAVITY.name, TAYLOR)
+LONGEST = 12
+"""Maximum number of joints of a chain for second derivatives."""
 SECOND_DERIVATIVES = ("second_derivatives", "switching")
 """Modules of second derivatives, which have the longest straight-line code."""
 
@@ -84,11 +86,12 @@ def _size_error(robot: Robot, name: str) -> str:
     if name in (GRAVITY.name, TAYLOR):
         return ""
     declaration = BY_NAME[name]
-    longest = LONGEST if declaration.module in SECOND_DERIVATIVES else declaration.longest
-    if robot.n <= longest:
+    if declaration.module in SECOND_DERIVATIVES:
+        declaration = declaration._replace(longest=LONGEST)
+    if is_straight(declaration, [body.parent for body in robot.bodies]):
         return ""
     return (
-        f"{name} requires at most {longest:g} joints to be exported, got {robot.n} joints of "
-        f"'{robot.name}'. Lock joints, or export kernels without a limit, such as "
-        "forward_dynamics."
+        f"{name} requires a chain of at most {declaration.longest:g} joints, or a tree of that "
+        f"size, to be exported, got {robot.n} joints of '{robot.name}'. Lock joints, or export "
+        "kernels without a limit, such as forward_dynamics."
     )

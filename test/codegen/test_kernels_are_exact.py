@@ -135,8 +135,8 @@ def test_every_example_robot_agrees_with_pinocchio(path):
 
 
 def test_derivatives_in_loops_agree_with_pinocchio(tmp_path):
-    """Fourteen joints, for one state and in a batch."""
-    robot = md.load_robot(random_tree(tmp_path, 3, joints=14))
+    """Two branches of fourteen joints, for one state and in a batch."""
+    robot = md.load_robot(random_tree(tmp_path, 3, joints=28, branches=2))
     kernels, reference = md.customize(robot), Oracle(robot)
     states = [random_state(robot, np.random.default_rng(k)) for k in range(70)]
     batch = kernels.batch.forward_dynamics_derivatives(*np.moveaxis(states, 0, -1))

@@ -10,11 +10,11 @@ import manip_dyn as md
 from manip_dyn.codegen import BY_NAME
 from manip_dyn.robot import Oracle
 
-LONGEST, LONGEST_MASS = 12, 30
-"""Joints up to which derivatives of the dynamics, and the mass matrix, are straight-line code."""
+LONGEST, LONGEST_MASS = 14, 30
+"""Joints of a chain up to which derivatives and the mass matrix are straight-line code."""
 ROBOTS = {
-    "chain13": lambda folder: random_chain(folder, 1, joints=LONGEST + 1),
-    "tree31": lambda folder: random_tree(folder, 4, joints=LONGEST_MASS + 1),
+    "chain15": lambda folder: random_chain(folder, 1, joints=LONGEST + 1),
+    "tree48": lambda folder: random_tree(folder, 4, joints=48, branches=2),
 }
 
 
@@ -148,6 +148,21 @@ def test_the_report_contains_straight_line_kernels_only(kernels):
     assert ("mass_matrix" in names) == (kernels.robot.n <= LONGEST_MASS)
 
 
+def test_a_tree_with_short_branches_has_straight_line_derivatives(tmp_path):
+    robot = md.load_robot(random_tree(tmp_path, 5, joints=LONGEST + 4, branches=6))
+    kernels, reference = md.customize(robot), Oracle(robot)
+    assert {"forward_dynamics_derivatives", "linear_motion"} < {
+        row.kernel for row in kernels.report().rows
+    }
+    many = [state[:3] for state in states(kernels, 11)]
+    batch = kernels.batch.inverse_dynamics_derivatives(*np.moveaxis(many, 0, -1))
+    for k, state in enumerate(many):
+        single = kernels.inverse_dynamics_derivatives(*state)
+        expected = reference.inverse_dynamics_derivatives(*state)
+        assert relative(single, expected) < 1e-12
+        assert relative(batch[..., k], single) < 1e-12
+
+
 PLAIN = """
 import sys
 import numpy as np
@@ -162,5 +177,5 @@ print(np.abs(out - expected).max() / np.abs(expected).max())
 
 
 def test_the_loops_run_without_the_compiler(tmp_path):
-    path = random_tree(tmp_path, 6, joints=LONGEST + 1)
+    path = random_chain(tmp_path, 6, joints=LONGEST + 1)
     assert float(output_of(PLAIN, path, NUMBA_DISABLE_JIT="1")) < 1e-11

@@ -22,7 +22,7 @@ LIMIT = 1e5
 """Angle from which on the C library computes sines."""
 STATEMENTS = "manip_dyn.codegen.backend.statements"
 BOTH = Program("both", ("x",), 1, "out[0] = sin(x[0])\nout[1] = cos(x[0])")
-_one, _lanes = one_state(BOTH), many_states(BOTH, LANES, (1,))
+_one, _lanes = one_state(BOTH), many_states(BOTH, (1,), (2,))
 
 
 @numba.njit
@@ -33,8 +33,7 @@ def singly(x, out):
 
 @numba.njit
 def in_lanes(x, out):
-    for column in range(0, x.shape[1], LANES):
-        _lanes((x,), out, column)
+    _lanes((x,), out, 0, x.shape[1])
 
 
 def angles():
@@ -274,7 +273,7 @@ def by_numpy(text, a, b):
 def test_a_divided_program_has_the_results_of_the_whole_program(monkeypatch, size):
     text = long_program(200)
     program = Program("long", ("a", "b"), 1, text)
-    one, lanes = one_state(program), many_states(program, LANES, (2, 2))
+    one, lanes = one_state(program), many_states(program, (2, 2), (3,))
 
     @numba.njit
     def run_one(a, b, out):
@@ -282,8 +281,7 @@ def test_a_divided_program_has_the_results_of_the_whole_program(monkeypatch, siz
 
     @numba.njit
     def run_many(a, b, out):
-        for column in range(0, a.shape[1], LANES):
-            lanes((a, b), out, column)
+        lanes((a, b), out, 0, a.shape[1])
 
     divide(monkeypatch, size, size)
     a, b = np.random.default_rng(0).normal(size=(2, 2, 2 * LANES))

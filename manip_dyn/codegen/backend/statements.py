@@ -64,6 +64,11 @@ def parsed(line: str) -> Statement:
     return Statement(target, assignment.value, names, size)
 
 
+def program_statements(program: Program) -> list[Statement]:
+    """Return the statements of a program."""
+    return [parsed(line) for line in program.text.split("\n") if line]
+
+
 def divided(statements: list[Statement]) -> list[list[Statement]]:
     """Divide the statements into groups with a size of about `FUNCTION_SIZE`."""
     groups: list[list[Statement]] = []

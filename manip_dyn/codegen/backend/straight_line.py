@@ -1,4 +1,4 @@
-"""Straight-line programs compiled for one state, or for many states in SIMD lanes.
+"""Straight-line programs compiled for one state, or for Taylor coefficients of motions.
 
 Numba's front end dominates the compile time of a long list of assignments, and LLVM does not
 vectorize such a list over a batch. The statements of a program are therefore translated directly
@@ -8,7 +8,6 @@ types, arrays, calls and the cache on disk.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from math import cos, sin
 from typing import Any
@@ -23,11 +22,10 @@ from numba.extending import intrinsic
 from manip_dyn.codegen.backend.statements import (
     Program,
     Statement,
-    depth_first,
     divided,
     memory_slots,
     needs_division,
-    parsed,
+    program_statements,
 )
 from manip_dyn.codegen.backend.translator import (
     ArrayPointer,
@@ -48,20 +46,6 @@ def plain_one_state(program: Program) -> Callable[..., None]:
         run(**dict(zip(program.inputs, inputs, strict=True)), out=out)
 
     return for_one
-
-
-def plain_many_states(program: Program, lanes: int) -> Callable[..., None]:
-    """Return the Python equivalent ``(inputs, out, column)`` of `many_states`."""
-    run = plain_one_state(program)
-
-    def for_many(inputs, out, column):
-        columns = slice(column, column + lanes)
-        finite = all(np.isfinite(array[:, columns]).all() for array in inputs)
-        for state in range(column, column + lanes):
-            run([array[..., state] for array in inputs], out[..., state])
-        return finite
-
-    return for_many
 
 
 def plain_one_coefficient(program: Program, order: int | None = None) -> Callable[..., None]:
@@ -112,10 +96,11 @@ def one_state(program: Program) -> Any:
 
     @intrinsic
     def run(_context, inputs, out):
-        _check(program, inputs, out, extra=0)
+        check_types(program, inputs, out, extra=0)
 
         def generate(context, builder, signature, values):
-            _emit(program, context, builder, signature, values, Layout(merged=True))
+            arrays = array_pointers(program, context, builder, signature, values)
+            emit_program(program, builder, arrays, Layout(merged=True))
             return context.get_dummy_value()
 
         return types.void(inputs, out), generate
@@ -142,7 +127,7 @@ def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
                 for i, name in enumerate(program.inputs)
             }
             arrays["out"] = ArrayPointer(target, [ir.Constant(_INDEX, extent) for extent in shape])
-            _emit_program(program, builder, arrays, Layout())
+            emit_program(program, builder, arrays, Layout())
             return _context.get_dummy_value()
 
         return types.void(inputs, out), generate
@@ -160,7 +145,7 @@ def checked_out(program: Program) -> Any:
 
     @intrinsic
     def check(_context, inputs, out):
-        _check(program, inputs, out, extra=0)
+        check_types(program, inputs, out, extra=0)
 
         def generate(context, builder, signature, values):
             return impl_ret_borrowed(context, builder, signature.return_type, values[1])
@@ -168,23 +153,6 @@ def checked_out(program: Program) -> Any:
         return out(inputs, out), generate
 
     return check
-
-
-def many_states(program: Program, lanes: int, sizes: tuple[int, ...]) -> Any:
-    """Return an intrinsic ``(inputs, out, column)`` that runs a program for `lanes` states.
-
-    The arrays have an additional last axis with one column per state. The first of the states is
-    in column `column`. The intrinsic returns whether all numbers of these states are finite.
-
-    Args:
-        program: The program.
-        lanes: Number of states.
-        sizes: Number of entries of each input.
-    """
-    if PLAIN:
-        return plain_many_states(program, lanes)
-
-    return _indexed(program, Layout(lanes, sizes=sizes), "column")
 
 
 def one_coefficient(
@@ -201,7 +169,7 @@ def one_coefficient(
     if PLAIN:
         return plain_one_coefficient(program, order)
 
-    return _indexed(program, Layout(width=width, vectors=vectors), "row", order)
+    return _of_order(program, Layout(width=width, vectors=vectors), order)
 
 
 def lane_coefficient(
@@ -229,40 +197,45 @@ def lane_coefficient(
         return plain_lane_coefficient(program, products, LANES, order)
 
     layout = Layout(LANES, width=width, products=products, sums=sums)
-    return _indexed(program, layout, "row", order)
+    return _of_order(program, layout, order)
 
 
-def _indexed(program: Program, layout: Layout, kind: str, fixed: int | None = None) -> Any:
-    """Return an intrinsic ``(inputs, out, index)`` for arrays with an additional axis.
+def _of_order(program: Program, layout: Layout, fixed: int | None) -> Any:
+    """Return an intrinsic ``(inputs, out, k)`` for the coefficients of one order.
 
     Args:
         program: The program.
-        layout: Memory layout of the arrays, without the index.
-        kind: Field of the layout for the index: ``row`` or ``column``.
-        fixed: Constant index that replaces the argument, or None.
+        layout: Memory layout of the arrays, without the row.
+        fixed: Constant order that replaces the argument, or None.
     """
 
     @intrinsic
-    def run(_context, inputs, out, index):
-        _check(program, inputs, out, extra=1)
+    def run(_context, inputs, out, k):
+        check_types(program, inputs, out, extra=1)
 
         def generate(context, builder, signature, values):
             *values, argument = values
-            position = context.cast(builder, argument, signature.args[2], types.intp)
+            row = context.cast(builder, argument, signature.args[2], types.intp)
             if fixed is not None:
-                position = ir.Constant(_INDEX, fixed)
-            indexed = layout._replace(**{kind: position})
-            finite = _emit(program, context, builder, signature, values, indexed)
-            return context.get_dummy_value() if finite is None else finite
+                row = ir.Constant(_INDEX, fixed)
+            arrays = array_pointers(program, context, builder, signature, values)
+            emit_program(program, builder, arrays, layout._replace(row=row))
+            return context.get_dummy_value()
 
-        returns = types.boolean if kind == "column" else types.void
-        return returns(inputs, out, index), generate
+        return types.void(inputs, out, k), generate
 
     return run
 
 
-def _check(program: Program, inputs, out, extra: int) -> None:
-    """Raise `TypingError` for array types that the generated code would misread."""
+def check_types(program: Program, inputs, out, extra: int) -> None:
+    """Raise `TypingError` for array types that the generated code would misread.
+
+    Args:
+        program: The program.
+        inputs: Numba types of the inputs.
+        out: Numba type of the output.
+        extra: Number of axes of the arrays in addition to those of the program.
+    """
     names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
     dimensions = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
     check_arrays(program.name, names, dimensions)
@@ -270,8 +243,10 @@ def _check(program: Program, inputs, out, extra: int) -> None:
         raise TypingError(f"{program.name}: out must be writable, got a read-only array.")
 
 
-def _emit(program, context, builder, signature, values, layout: Layout) -> Any:
-    """Emit a program. For many states, return whether all numbers of the inputs are finite."""
+def array_pointers(
+    program: Program, context, builder, signature, values
+) -> dict[str, ArrayPointer]:
+    """Return the arrays of a program by name, from the values of an intrinsic's arguments."""
     inputs, out = values
     arguments = [*(builder.extract_value(inputs, i) for i in range(len(program.inputs))), out]
     arrays = {}
@@ -281,51 +256,30 @@ def _emit(program, context, builder, signature, values, layout: Layout) -> Any:
         array = cgutils.create_struct_proxy(kind)(context, builder, value)
         extents = [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
         arrays[name] = ArrayPointer(array.data, extents)
-    return _emit_program(program, builder, arrays, layout)
+    return arrays
 
 
-def _emit_program(
+def emit_program(
     program: Program, builder, arrays: dict[str, ArrayPointer], layout: Layout
-) -> Any:
+) -> None:
+    """Emit the statements of a program for one state or coefficient."""
     lanes = LANES if layout.vectors else layout.lanes
     if lanes > 1:
-        # Vectors that are spilled to the stack would otherwise straddle two cache lines.
-        builder.function.attributes.alignstack = 8 * lanes
-        builder.function.attributes.add("nounwind")  # llvmlite omits the alignment of an empty set
-    statements = [parsed(line) for line in program.text.split("\n") if line]
-    if layout.column is not None:
-        statements = depth_first(statements)
-    is_long = needs_division(statements)
-    translator = Translator(builder, arrays, layout)
-    if layout.column is not None:
-        for entry in _unread_entries(program, layout.sizes, [] if is_long else statements):
-            translator.load(entry)
-    if is_long:
-        _emit_functions(program.name, builder, arrays, layout, statements)
+        align_stack(builder.function, lanes)
+    statements = program_statements(program)
+    if needs_division(statements):
+        emit_functions(program.name, builder, arrays, layout, statements)
     else:
-        translator.run(statements)
-    return None if layout.column is None else translator.finite()
+        Translator(builder, arrays, layout).run(statements)
 
 
-def _unread_entries(
-    program: Program, sizes: tuple[int, ...], statements: list[Statement]
-) -> list[ast.expr]:
-    """Return the entries of the inputs that statements do not read."""
-    read = {
-        ast.unparse(node)
-        for statement in statements
-        for node in ast.walk(statement.value)
-        if isinstance(node, ast.Subscript)
-    }
-    entries = [
-        f"{name}[{i}]"
-        for name, size in zip(program.inputs, sizes, strict=True)
-        for i in range(size)
-    ]
-    return [ast.parse(entry, mode="eval").body for entry in entries if entry not in read]
+def align_stack(function: ir.Function, lanes: int) -> None:
+    """Align vectors that are spilled to the stack, which would otherwise straddle cache lines."""
+    function.attributes.alignstack = 8 * lanes
+    function.attributes.add("nounwind")  # llvmlite omits the alignment of an empty set
 
 
-def _emit_functions(
+def emit_functions(
     name: str,
     builder,
     arrays: dict[str, ArrayPointer],
@@ -357,6 +311,8 @@ def _emit_functions(
         function = ir.Function(builder.module, kind, unique)
         function.linkage = "internal"
         function.attributes.add("noinline")
+        if layout.lanes > 1:
+            align_stack(function, layout.lanes)
         for argument in function.args[: len(unaliased)]:
             argument.add_attribute("noalias")
         parameters = iter(function.args)

@@ -26,7 +26,6 @@ class Layout(NamedTuple):
     Attributes:
         lanes: States per vector.
         column: For many states: index of the first state in the last axis.
-        sizes: For many states: number of entries of each input.
         row: For a series: index of the coefficient in the first axis.
         width: For a series: vectors of `lanes` numbers per coefficient.
         products: For a series of many motions: columns of the factors of each product.
@@ -38,7 +37,6 @@ class Layout(NamedTuple):
 
     lanes: int = 1
     column: Any = None
-    sizes: tuple[int, ...] = ()
     row: Any = None
     width: int = 0
     products: tuple[tuple[int, int], ...] = ()
@@ -222,8 +220,6 @@ class Translator:
         """
         lanes = self._layout.lanes
         equal = self._builder.fcmp_ordered("==", self._zeros, self._constant(0.0))
-        if lanes == 1:
-            return equal
         mask = ir.IntType(lanes)
         return self._builder.icmp_unsigned("==", self._builder.bitcast(equal, mask), mask(-1))
 

@@ -7,7 +7,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from manip_dyn.codegen.rigid_body.catalogue import BATCH, BY_NAME, DECLARATIONS, Declaration
+from manip_dyn.codegen.rigid_body.catalogue import (
+    BATCH,
+    BY_NAME,
+    DECLARATIONS,
+    Declaration,
+    is_straight,
+)
 from manip_dyn.core.cache import generated_module, source_of
 from manip_dyn.robot import Frame, Robot
 
@@ -31,7 +37,8 @@ def _module_of(robot: Robot, frame: Frame, declaration: Declaration) -> ModuleTy
 
 def _is_straight(robot: Robot, declaration: Declaration) -> bool:
     """Return whether a kernel is straight-line code; loops do not support mimic joints."""
-    return robot.n <= declaration.longest or robot.has_mimic_joints
+    parents = [body.parent for body in robot.bodies]
+    return robot.has_mimic_joints or is_straight(declaration, parents)
 
 
 def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
@@ -17,7 +17,8 @@ class Declaration(NamedTuple):
         module: Name of the generated module. Kernels of a module are generated together.
         arguments: Names of the array arguments.
         shape: Function that returns the shape of the result for n joints.
-        longest: Largest number of joints for straight-line code; longer chains use loops.
+        longest: Largest number of joints of a serial chain for straight-line code. Longer chains,
+            and trees of a larger size, use loops; see `is_straight`.
     """
 
     name: str
@@ -42,9 +43,9 @@ def _cube(n: int) -> Shape:
 _LOAD = ("payload", "wrench")
 BATCH = "_batch"
 """Suffix of the names of batched kernels."""
-LONGEST, LONGEST_MASS = 12, 30
-"""Maximum numbers of joints for straight-line derivative matrices of the dynamics and for a
-straight-line mass matrix."""
+LONGEST, LONGEST_MASS = 14, 30
+"""Maximum numbers of joints of a serial chain for straight-line derivative matrices of the
+dynamics and for a straight-line mass matrix."""
 DECLARATIONS = (
     Declaration("forward_dynamics", "dynamics", ("q", "v", "tau"), _vector),
     Declaration("inverse_dynamics", "dynamics", ("q", "v", "a"), _vector),
@@ -90,6 +91,24 @@ DECLARATIONS = (
     ),
 )
 BY_NAME = {declaration.name: declaration for declaration in DECLARATIONS}
+
+
+def is_straight(declaration: Declaration, parents: Sequence[int]) -> bool:
+    """Return whether a kernel of a tree is straight-line code.
+
+    The number of operations grows with the sum of the squared depths of the joints. It must not
+    exceed that of a chain of `longest` joints. A humanoid with a fixed base has the size of a
+    chain of 13 or 14 joints.
+
+    Args:
+        declaration: Declaration of the kernel.
+        parents: Parent of each joint, -1 at the base; parents precede their children.
+    """
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(1 if parent < 0 else depths[parent] + 1)
+    longest = declaration.longest
+    return sum(d * d for d in depths) <= longest * (longest + 1) * (2 * longest + 1) / 6
 
 
 def argument_size(argument: str, n: int) -> int:

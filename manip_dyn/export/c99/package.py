@@ -218,8 +218,8 @@ def export_c(
         robot: A robot returned by `load_robot`.
         directory: Folder for the files, created if necessary.
         kernels: Names of kernels, see `Kernels`, or ``gravity`` or ``taylor``. Kernels that use
-            loops for the robot's number of joints cannot be exported, nor can second derivatives
-            for more than 12 joints.
+            loops for a robot of this size cannot be exported, nor can second derivatives for
+            chains of more than 12 joints.
         precision: ``double`` or ``float``.
         name: Prefix of files and functions. Default: the robot's name, followed by f in single
             precision, and shortened if functions would have equal significant characters in C99.
