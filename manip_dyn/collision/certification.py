@@ -63,12 +63,12 @@ class Workspace(NamedTuple):
         active_count: Numbers of active pairs (LEVELS + 1,).
         normal: Last direction of separation of each pair (p, 3).
         stack: Bernstein coefficients of the pending nodes (LEVELS + 2, d + 1, n).
-        span: Begin and end of the pending nodes (LEVELS + 2, 2).
+        span: Start and end of the pending nodes (LEVELS + 2, 2).
         segments: First segment, end segment and level of the pending nodes (LEVELS + 2, 3).
-        begin: Poses at the begin of a node (n + 1, 12).
+        begin: Poses at the start of a node (n + 1, 12).
         middle: Poses at its middle (n + 1, 12).
         end: Poses at its end (n + 1, 12).
-        q: Postures at begin, middle and end of a node (3, n).
+        q: Postures at the start, the middle and the end of a node (3, n).
         change: Bounds of displacement, velocity, acceleration and velocity jumps (4, n).
         reach: Velocities (n,) of the points of a body per unit of joint velocity.
         corners: Corners of a simplex (5, 3).
@@ -95,7 +95,7 @@ class Workspace(NamedTuple):
 
 @compiled(python=False, counted=False)
 def bound_segments(curve, first, end, work):
-    """Bound the motion on whole segments, and write the postures at begin, middle and end."""
+    """Bound the motion on whole segments, and write the postures at start, middle and end."""
     c, breaks = curve.coefficients, curve.breaks
     d, n = c.shape[1] - 1, c.shape[2]
     middle = (first + end) // 2
@@ -204,7 +204,7 @@ def bound_points(bodies, pieces, pairs, pair, poses, centres, change, deviation,
 
 @compiled(python=False, counted=False)
 def gap_at_ends(pieces, a, b, work, normal):
-    """Return the smaller of the gaps at begin and end of a node in a direction (3,), m."""
+    """Return the smaller of the gaps at start and end of a node in a direction (3,), m."""
     x, y, z = normal[0], normal[1], normal[2]
     return min(gap(pieces, a, b, work.begin, x, y, z), gap(pieces, a, b, work.end, x, y, z))
 
@@ -215,7 +215,7 @@ def search(bodies, pieces, pairs, curve, resolution, most, work, outcome):
 
     The search ends when the least clearance is proved to be positive and known to `resolution`, m;
     when a contact is found and the time before it is checked; or after `most` intervals. Nodes are
-    processed in the order of time.
+    processed in order of time.
     """
     numbers, counts = outcome.numbers, outcome.counts
     numbers[LOWER], numbers[UPPER] = np.inf, np.inf
@@ -331,7 +331,7 @@ def push_halves(first, end, here, only_first, times, d, work):
         end: End of its segments; `first` for a part of a segment.
         here: Row of the node in the stack.
         only_first: Whether only the first half is pushed, onto an empty stack.
-        times: Begin, middle and end of the node.
+        times: Start, middle and end of the node.
         d: Degree of the segments.
         work: The workspace.
     """

@@ -143,7 +143,7 @@ def point_in_base(poses, body, x, y, z):
 
 @compiled(python=False, counted=False)
 def extreme_point(pieces, piece, x, y, z):
-    """Return the extent of a core in a direction, body frame, and a point of the core with it."""
+    """Return the extent of a core in a direction (body frame), and a point that attains it."""
     best, index = -np.inf, pieces.begin[piece]
     for k in range(pieces.begin[piece], pieces.begin[piece + 1]):
         extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]

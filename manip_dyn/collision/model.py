@@ -135,7 +135,7 @@ def _of_robot(robot: Robot) -> CollisionModel:
 
 
 def disabled_pairs(robot: Robot) -> dict[frozenset[str], str]:
-    """Return the reasons of the SRDF by pair of links that it disables."""
+    """Return the reasons that the SRDF states, by disabled pair of links."""
     if not robot.srdf:
         return {}
     return {
@@ -231,7 +231,7 @@ def find_collision_mesh(robot: Robot, address: str) -> str:
 
 
 def random_postures(robot: Robot, count: int, seed: int = 0) -> Matrix:
-    """Return random postures (count, n) within the limits; joints without limits within pi."""
+    """Return random postures (count, n) within the limits, or ± pi for joints without limits."""
     low = np.where(np.isfinite(robot.q_min), robot.q_min, -np.pi)
     high = np.where(np.isfinite(robot.q_max), robot.q_max, np.pi)
     return np.random.default_rng(seed).uniform(low, high, (count, robot.n))
@@ -336,7 +336,7 @@ class Separation(NamedTuple):
 
 
 class CoalObjects:
-    """Shapes of a collision model as objects of coal, at one posture.
+    """Shapes of a collision model at one posture, as objects of the library coal.
 
     `closest` is thread-safe, the other methods are not.
     """

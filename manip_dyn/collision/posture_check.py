@@ -74,7 +74,7 @@ def least_distance(bodies, pieces, pairs, q, limit, memory):
 
 @compiled
 def least_distances(bodies, pieces, pairs, q, limit, memory, out):
-    """Write the least distances (m,) at the postures q (m, n)."""
+    """Write the least distances (k,), m, at the postures q (k, n)."""
     for k in range(q.shape[0]):
         out[k] = least_distance(bodies, pieces, pairs, row(q, k), limit, memory)
 
@@ -109,7 +109,7 @@ class PostureCheck:
 
     @property
     def closest(self) -> tuple[str, str]:
-        """Names of the closest pair at the last posture, or ("", "") if none was in the limit."""
+        """Names of the closest pair at the last posture; ("", "") if none was within the limit."""
         pair = int(self._memory.closest[0])
         return self._arrays.names[pair] if pair >= 0 else ("", "")
 
@@ -127,7 +127,7 @@ class PostureCheck:
         )
 
     def distances(self, q: ArrayLike, limit: float = np.inf) -> Vector:
-        """Return the least distances (m,) at postures (m, n), m, each at most `limit`."""
+        """Return the least distances (k,), m, at the postures q (k, n), each at most `limit`."""
         arrays, count = self._arrays, len(np.asarray(q))
         postures = arrays.body_positions(finite_array("q", q, (count, self._robot.n)))
         out = np.empty(count)
@@ -137,5 +137,8 @@ class PostureCheck:
         return out
 
     def are_clear(self, q: ArrayLike, margin: float = 0.0) -> NDArray[np.bool_]:
-        """Return whether all pairs are farther apart than `margin`, m, at postures (m, n)."""
+        """Return whether all pairs are farther apart than `margin`, m.
+
+        The result (k,) has an entry for each of the postures q (k, n).
+        """
         return self.distances(q, max(margin, 0.0) + 1e-12) > margin
