@@ -1,6 +1,13 @@
-"""Random arms, scenes and motions for collision checks, and planted cases with exact distances."""
+"""Random arms, scenes and motions for collision checks, and planted cases with exact distances.
+
+``python test/collision_cases.py COUNT`` checks planted cases and prints the results.
+"""
 
 from __future__ import annotations
+
+import sys
+from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -100,3 +107,91 @@ def moving_ball(kind, radius=0.1, reach=0.0):
         k=0, shape=shape, kind=kind, parent="base", xyz="0 0 0", rpy="0 0 0", axis="0 1 0"
     )
     return md.load_robot(f'<robot name="ball"><link name="base"/>{link}</robot>')
+
+
+@lru_cache(maxsize=256)
+def two_balls(radius, size, gap):
+    """Return an arm with two branches. Each moves a ball along y; they pass at a distance."""
+    links = [
+        LINK.format(
+            k=k,
+            shape=collision(f'<sphere radius="{r}"/>'),
+            kind="prismatic",
+            parent="base",
+            xyz=xyz,
+            rpy="0 0 0",
+            axis="0 1 0",
+        )
+        for k, r, xyz in ((0, radius, "0 0 0"), (1, size, words((radius + size + gap, 0, 0))))
+    ]
+    return md.load_robot(f'<robot name="balls"><link name="base"/>{"".join(links)}</robot>')
+
+
+_ball = lru_cache(maxsize=64)(moving_ball)
+RADII = (0.01, 0.03, 0.1)
+
+
+def planted_case(rng):
+    """Return an arm, a motion, a scene, and the exact least distance (m) of the motion.
+
+    A ball passes a sphere, capsule or thin plate on a line or a circle, reverses near a wall, or
+    passes a second moving ball. Gaps are between 1e-8 and 0.1 m and of either sign.
+    """
+    kind = ("line", "plate", "circle", "wall", "two")[rng.integers(5)]
+    radius, size = rng.choice(RADII), rng.choice(RADII)
+    gap = float(10.0 ** rng.uniform(-8, -1))
+    if rng.random() < 0.5:
+        gap = -min(gap, 0.9 * radius, 0.9 * size)
+    scene, place, turn = md.Scene(), rng.uniform(-0.9, 0.9), rng.uniform(-3.0, 3.0)
+    inner = np.sort(rng.uniform(-1.0, 1.0, rng.integers(0, 3)))
+    knots = np.array([-1.0, *inner, 1.0])
+    motion = CubicSpline(np.linspace(0.0, 1.0, len(knots)), knots[:, None])
+    if kind == "two":
+        gap = float(np.copysign(10.0 ** round(np.log10(abs(gap))), gap)) * 0.9
+        begin = np.array([-0.6, 0.6]) + rng.uniform(-0.3, 0.3, 2)
+        motion = CubicSpline([0.0, 0.5, 1.0], [begin, 0.2 * rng.normal(size=2), -begin])
+        return two_balls(radius, size, gap), motion, scene, gap
+    if kind == "circle":
+        robot = _ball("revolute", radius, 0.5)
+        away = 0.5 + (radius + size + gap) * (1.0 if rng.random() < 0.5 else -1.0)
+        position = [away * np.cos(place), 0.0, -away * np.sin(place)]
+        shape = md.Sphere(size) if rng.random() < 0.5 else md.Capsule(size, 0.3)
+        rpy = (np.pi / 2, 0.0, 0.0)
+        return robot, motion, scene.add("post", shape, position, rpy), gap
+    robot = _ball("prismatic", radius)
+    if kind == "wall":
+        at = rng.uniform(0.1, 0.9)
+        motion = CubicSpline([0.0, 0.5, 1.0], -((np.array([[0.0], [0.5], [1.0]]) - at) ** 2))
+        scene = scene.add("wall", md.HalfSpace(), [0.0, radius + gap, 0.0], [np.pi / 2, 0.0, 0.0])
+        return robot, motion, scene, gap
+    direction = np.array([np.cos(turn), 0.0, -np.sin(turn)])
+    if kind == "plate":
+        thickness = 10.0 ** rng.uniform(-6, -3)
+        shape, half = md.Box([0.4, thickness, 0.4]), 0.2
+    else:
+        shape, half = (
+            (md.Sphere(size), size) if rng.random() < 0.5 else (md.Capsule(size, 0.3), size)
+        )
+    position = (radius + half + gap) * direction + [0.0, place, 0.0]
+    return robot, motion, scene.add("obstacle", shape, position, (0.0, turn, 0.0)), gap
+
+
+def check_planted_cases(count, seed=0, band=1e-6):
+    """Return the numbers of results of planted cases, by kind of result."""
+    rng, results = np.random.default_rng(seed), Counter()
+    for _ in range(count):
+        robot, motion, scene, gap = planted_case(rng)
+        result = md.check_motion(robot, motion, scene)
+        wrong = result.clear is not None and result.clear != (gap > 0.0)
+        if result.clear and result.least > gap:
+            wrong = True
+        near = abs(gap) <= band
+        results["within the band" if near else "outside the band"] += 1
+        results["false"] += int(wrong)
+        name = "undecided within the band" if near else "undecided outside the band"
+        results[name] += int(result.clear is None)
+    return results
+
+
+if __name__ == "__main__":
+    print(dict(check_planted_cases(int(sys.argv[1]))))

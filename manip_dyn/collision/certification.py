@@ -271,7 +271,7 @@ def search(bodies, pieces, pairs, curve, resolution, most, work, outcome):
             if lower > 0.0 and lower >= wanted:
                 note_lower(numbers, counts, lower, pair)
                 continue
-            upper = separation(pieces, a, b, middle, normal, work.corners, work.kept)
+            upper = separation(pieces, a, b, middle, normal, work.corners, work.kept, np.inf)
             own = gap(pieces, a, b, middle, normal[0], normal[1], normal[2])
             lower = max(lower, own - first_loss)
             lower = max(lower, gap_at_ends(pieces, a, b, work, normal) - second_loss)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE
+from manip_dyn.collision.support import cell_of
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.compiled import compiled, inlined
 
@@ -50,6 +51,10 @@ class Pieces(NamedTuple):
         radius: Distances (k,) by which the cores are enlarged, m.
         centre: Centres (k, 3) of balls that contain the pieces, m.
         ball: Radii (k,) of these balls, m; inf for half-spaces.
+        table: Index (k,) of the first cell of each piece in `cell`; -1 without a table of extreme
+            points, see `manip_dyn.collision.support`.
+        cell: Index (c + 1,) of the first point of each cell in `extreme`.
+        extreme: Indices of the points that may be extreme in the directions of each cell.
     """
 
     kind: Index
@@ -61,6 +66,9 @@ class Pieces(NamedTuple):
     radius: Vector
     centre: Matrix
     ball: Vector
+    table: Index
+    cell: Index
+    extreme: Index
 
 
 class PiecePairs(NamedTuple):
@@ -145,10 +153,18 @@ def point_in_base(poses, body, x, y, z):
 def extreme_point(pieces, piece, x, y, z):
     """Return the extent of a core in a direction (body frame), and a point that attains it."""
     best, index = -np.inf, pieces.begin[piece]
-    for k in range(pieces.begin[piece], pieces.begin[piece + 1]):
-        extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]
-        if extent > best:
-            best, index = extent, k
+    if pieces.table[piece] >= 0 and x * x + y * y + z * z > 0.0:
+        cell = pieces.table[piece] + cell_of(x, y, z)
+        for c in range(pieces.cell[cell], pieces.cell[cell + 1]):
+            k = pieces.extreme[c]
+            extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]
+            if extent > best:
+                best, index = extent, k
+    else:
+        for k in range(pieces.begin[piece], pieces.begin[piece + 1]):
+            extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]
+            if extent > best:
+                best, index = extent, k
     px, py, pz = pieces.points[index, 0], pieces.points[index, 1], pieces.points[index, 2]
     if pieces.kind[piece] == CYLINDER:
         ax, ay, az = pieces.axis[piece, 0], pieces.axis[piece, 1], pieces.axis[piece, 2]
@@ -286,7 +302,7 @@ def closest_of_simplex(corners, count, kept):
 
 
 @compiled(python=False, counted=False)
-def separation(pieces, first, second, poses, normal, corners, kept):
+def separation(pieces, first, second, poses, normal, corners, kept, limit):
     """Return an upper bound of the distance of two pieces, m, and write a direction of separation.
 
     The direction `normal` (3,), a unit vector in the frame of the first piece's body, is the
@@ -294,7 +310,7 @@ def separation(pieces, first, second, poses, normal, corners, kept):
 
     Returns:
         The distance of two points of the pieces, or minus the sum of their radii if the cores
-        overlap.
+        overlap. If the distance exceeds `limit`, m, a lower bound of it that exceeds `limit`.
     """
     radii = pieces.radius[first] + pieces.radius[second]
     a = pieces.body[first]
@@ -304,13 +320,21 @@ def separation(pieces, first, second, poses, normal, corners, kept):
         return gap(pieces, first, second, poses, normal[0], normal[1], normal[2])
     dx, dy, dz = from_body(poses, a, normal[0], normal[1], normal[2])
     x, y, z = difference_point(pieces, first, second, poses, dx, dy, dz)
+    lower = dx * x + dy * y + dz * z - radii
+    if lower > limit:
+        return lower
     corners[0, 0], corners[0, 1], corners[0, 2] = x, y, z
     count, square = 1, x * x + y * y + z * z
     for _ in range(ITERATIONS):
         if square < CONTACT:
             return -radii
         u, v, w = difference_point(pieces, first, second, poses, x, y, z)
-        if square - (x * u + y * v + z * w) <= CONVERGED * square:
+        along = x * u + y * v + z * w
+        if along > 0.0 and along > (limit + radii) * sqrt(square):
+            length = sqrt(square)
+            normal[0], normal[1], normal[2] = to_body(poses, a, x / length, y / length, z / length)
+            return along / length - radii
+        if square - along <= CONVERGED * square:
             break
         corners[count, 0], corners[count, 1], corners[count, 2] = u, v, w
         count, px, py, pz = closest_of_simplex(corners, count + 1, kept)
@@ -352,9 +376,11 @@ def ball_distance(pieces, a, b, poses, direction):
 
 @compiled(python=False, counted=False)
 def place_centres(pieces, poses, centres):
-    """Write the centres (k, 3) of the balls around all pieces in the base frame, m."""
-    c = pieces.centre
+    """Write the centres (k, 3) of the balls around all moving pieces in the base frame, m."""
+    c, base = pieces.centre, poses.shape[0] - 1
     for k in range(pieces.kind.size):
+        if pieces.body[k] == base:
+            continue
         x, y, z = point_in_base(poses, pieces.body[k], c[k, 0], c[k, 1], c[k, 2])
         centres[k, 0], centres[k, 1], centres[k, 2] = x, y, z
 

@@ -210,7 +210,7 @@ def _search(
         np.zeros(n),
         np.zeros((5, 3)),
         np.zeros(4, dtype=np.int64),
-        np.zeros((len(arrays.pieces.kind), 3)),
+        arrays.pieces.centre.copy(),
     )
     pieces = arrays.pieces
     if margin:

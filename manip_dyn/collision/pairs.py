@@ -10,6 +10,7 @@ from manip_dyn.collision.convex import Bodies, PiecePairs, Pieces
 from manip_dyn.collision.model import CollisionModel, Geometry, joints_between
 from manip_dyn.collision.scene import FARTHEST
 from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE, Piece
+from manip_dyn.collision.support import FEWEST, extreme_points
 from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -96,14 +97,23 @@ def _pieces(entries: list[tuple[Geometry, Piece]], base: int) -> Pieces:
                 f"frame, got {np.abs(core).max():g} m."
             )
     radius = np.array([piece.radius + geometry.padding for geometry, piece in entries])
+    begin = np.cumsum([0, *map(len, points)])
+    table, cells = np.full(len(points), -1), list[np.ndarray]()
+    for k, core in enumerate(points):
+        if len(core) >= FEWEST:
+            table[k] = len(cells)
+            cells += [begin[k] + indices for indices in extreme_points(core)]
     return Pieces(
         np.array([piece.kind for _, piece in entries]),
         np.array([base if geometry.body < 0 else geometry.body for geometry, _ in entries]),
-        np.cumsum([0, *map(len, points)]),
+        begin,
         np.concatenate(points),
         np.array(axes),
         np.array([piece.disc if piece.kind == CYLINDER else 0.0 for _, piece in entries]),
         radius,
         np.array(centres),
         np.array(balls) + radius,
+        table,
+        np.cumsum([0, *map(len, cells)]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *cells]),
     )

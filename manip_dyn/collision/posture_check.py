@@ -11,7 +11,6 @@ from manip_dyn.collision.convex import (
     Index,
     are_farther_apart,
     ball_distance,
-    gap,
     place_bodies,
     place_centres,
     separation,
@@ -19,7 +18,6 @@ from manip_dyn.collision.convex import (
 from manip_dyn.collision.model import collision_model
 from manip_dyn.collision.pairs import pair_arrays
 from manip_dyn.collision.scene import Scene
-from manip_dyn.collision.shapes import HALF_SPACE
 from manip_dyn.core.arrays import by_reference, row
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.compiled import compiled
@@ -28,11 +26,11 @@ from manip_dyn.robot.model import checked_robot
 
 
 class PostureMemory(NamedTuple):
-    """Memory for a posture of n bodies and p pairs.
+    """Memory for a posture of n bodies.
 
     Attributes:
         poses: Poses of the bodies (n + 1, 12).
-        normal: Last direction of separation of each pair (p, 3).
+        normal: Direction of separation (3,) of a pair.
         centre: Centres of the balls around all pieces (k, 3), base frame, m.
         corners: Corners of a simplex (5, 3).
         kept: Indices of corners (4,).
@@ -40,7 +38,7 @@ class PostureMemory(NamedTuple):
     """
 
     poses: Matrix
-    normal: Matrix
+    normal: Vector
     centre: Matrix
     corners: Matrix
     kept: Index
@@ -48,11 +46,11 @@ class PostureMemory(NamedTuple):
 
 
 @compiled
-def least_distance(bodies, pieces, pairs, q, limit, memory):
+def least_distance(bodies, pieces, pairs, q, limit, enough, memory):
     """Return the least distance of all pairs at q (n,), m, or `limit` if none is closer.
 
     If cores of pieces overlap, it is minus the sum of their radii. The pair is written to
-    `memory.closest`, or -1.
+    `memory.closest`, or -1. The search ends at the first distance of at most `enough`, m.
     """
     place_bodies(bodies, q, memory.poses)
     place_centres(pieces, memory.poses, memory.centre)
@@ -61,31 +59,30 @@ def least_distance(bodies, pieces, pairs, q, limit, memory):
         a, b = pairs.first[pair], pairs.second[pair]
         if are_farther_apart(pieces, a, b, memory.centre, best):
             continue
-        normal = row(memory.normal, pair)
-        if pieces.kind[a] == HALF_SPACE or normal[0] == normal[1] == normal[2] == 0.0:
-            ball_distance(pieces, a, b, memory.poses, normal)
-        if gap(pieces, a, b, memory.poses, normal[0], normal[1], normal[2]) >= best:
-            continue
-        distance = separation(pieces, a, b, memory.poses, normal, memory.corners, memory.kept)
+        ball_distance(pieces, a, b, memory.poses, memory.normal)
+        distance = separation(
+            pieces, a, b, memory.poses, memory.normal, memory.corners, memory.kept, best
+        )
         if distance < best:
             best, memory.closest[0] = distance, pair
+            if best <= enough:
+                break
     return best
 
 
 @compiled
-def least_distances(bodies, pieces, pairs, q, limit, memory, out):
-    """Write the least distances (k,), m, at the postures q (k, n)."""
+def least_distances(bodies, pieces, pairs, q, limit, enough, memory, out):
+    """Write the least distances (k,), m, at the postures q (k, n); see `least_distance`."""
     for k in range(q.shape[0]):
-        out[k] = least_distance(bodies, pieces, pairs, row(q, k), limit, memory)
+        out[k] = least_distance(bodies, pieces, pairs, row(q, k), limit, enough, memory)
 
 
 class PostureCheck:
     """Least distances of an arm from itself and a scene at many postures.
 
     The shapes are those of `md.clearance`, and the distances agree with it to 1e-6 m. Overlapping
-    shapes have a distance of 0 or less that is not their depth. The directions that separate the
-    pairs are stored, so checks of successive nearby postures are faster. An object must not be
-    used by several threads at the same time.
+    shapes have a distance of 0 or less that is not their depth. An object must not be used by
+    several threads at the same time.
     """
 
     def __init__(self, robot: Robot, scene: Scene | None = None):
@@ -99,8 +96,8 @@ class PostureCheck:
         self._memory = by_reference(
             PostureMemory(
                 np.zeros((len(robot.bodies) + 1, 12)),
-                np.zeros((len(self._arrays.names), 3)),
-                np.zeros((len(self._arrays.pieces.kind), 3)),
+                np.zeros(3),
+                self._arrays.pieces.centre.copy(),
                 np.zeros((5, 3)),
                 np.zeros(4, dtype=np.int64),
                 np.zeros(1, dtype=np.int64),
@@ -122,23 +119,31 @@ class PostureCheck:
         posture = arrays.body_positions(finite_vector("q", q, self._robot.n))
         return float(
             least_distance(
-                arrays.bodies, arrays.pieces, arrays.pairs, posture, float(limit), self._memory
+                arrays.bodies,
+                arrays.pieces,
+                arrays.pairs,
+                posture,
+                float(limit),
+                -np.inf,
+                self._memory,
             )
         )
 
     def distances(self, q: ArrayLike, limit: float = np.inf) -> Vector:
         """Return the least distances (k,), m, at the postures q (k, n), each at most `limit`."""
-        arrays, count = self._arrays, len(np.asarray(q))
-        postures = arrays.body_positions(finite_array("q", q, (count, self._robot.n)))
-        out = np.empty(count)
-        least_distances(
-            arrays.bodies, arrays.pieces, arrays.pairs, postures, float(limit), self._memory, out
-        )
-        return out
+        return self._distances(q, float(limit), -np.inf)
 
     def are_clear(self, q: ArrayLike, margin: float = 0.0) -> NDArray[np.bool_]:
         """Return whether all pairs are farther apart than `margin`, m.
 
         The result (k,) has an entry for each of the postures q (k, n).
         """
-        return self.distances(q, max(margin, 0.0) + 1e-12) > margin
+        return self._distances(q, max(margin, 0.0) + 1e-12, margin) > margin
+
+    def _distances(self, q: ArrayLike, limit: float, enough: float) -> Vector:
+        arrays, count = self._arrays, len(np.asarray(q))
+        postures = arrays.body_positions(finite_array("q", q, (count, self._robot.n)))
+        out = np.empty(count)
+        bodies, pieces, pairs = arrays.bodies, arrays.pieces, arrays.pairs
+        least_distances(bodies, pieces, pairs, postures, limit, enough, self._memory, out)
+        return out

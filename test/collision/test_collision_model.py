@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arms import PANDA, UR5, example
 from collision_cases import LINK, collision, moving_ball, random_arm, random_scene
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
@@ -222,3 +223,28 @@ def test_posture_checks_agree_with_distances():
     assert check.distances(postures, limit=0.05)[apart] == pytest.approx(near[apart], abs=1e-6)
     assert check.distance(postures[0]) == pytest.approx(distances[0], abs=1e-9)
     assert check.closest in collision_model(robot, scene).pairs
+
+
+def test_distances_from_a_hull_of_many_vertices_are_exact(tmp_path):
+    """Directions in all cells of the table of extreme points, with points of flat faces."""
+    rng = np.random.default_rng(6)
+    points = rng.normal(size=(400, 3))
+    points *= np.array([0.3, 0.1, 0.05]) / np.linalg.norm(points, axis=1)[:, None]
+    points = np.concatenate([points, np.clip(points, -0.04, 0.04)])
+    hull = ConvexHull(points)
+    lines = [f"v {x} {y} {z}" for x, y, z in points]
+    lines += ["f " + " ".join(str(k + 1) for k in corners) for corners in hull.simplices]
+    path = tmp_path / "pebble.obj"
+    path.write_text("\n".join(lines))
+    robot = moving_ball("revolute", radius=0.05, reach=0.6)
+    pebble = md.Mesh(str(path), convex=True)
+    assert len(pebble.vertices) > 300
+    for _ in range(20):
+        direction = rng.normal(size=3)
+        place, turn = 0.6 * direction / np.linalg.norm(direction), rng.uniform(-3, 3, 3)
+        scene = md.Scene().add("pebble", pebble, place, turn)
+        check = md.PostureCheck(robot, scene)
+        for q in rng.uniform(-3.0, 3.0, (5, 1)):
+            expected = md.clearance(robot, q, scene).distance
+            if expected > 0.0:
+                assert check.distance(q) == pytest.approx(expected, abs=1e-7)

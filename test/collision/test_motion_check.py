@@ -2,7 +2,13 @@
 
 import numpy as np
 import pytest
-from collision_cases import moving_ball, random_arm, random_scene, random_spline
+from collision_cases import (
+    check_planted_cases,
+    moving_ball,
+    random_arm,
+    random_scene,
+    random_spline,
+)
 from scipy.interpolate import CubicSpline, PPoly
 
 import manip_dyn as md
@@ -172,3 +178,9 @@ def test_all_motions_of_the_package_are_checked():
 def test_invalid_motions_are_rejected(motion, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.check_motion(moving_ball("prismatic"), motion)
+
+
+def test_planted_cases_have_no_false_result():
+    results = check_planted_cases(200, seed=3)
+    assert results["false"] == results["undecided outside the band"] == 0
+    assert results["outside the band"] > 100
