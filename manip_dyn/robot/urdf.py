@@ -206,7 +206,7 @@ def lost_mimics_of(root: Element) -> list[str]:
 def resting_position(joint: Element) -> float:
     """Return the position within the limits of a movable joint that is closest to 0, rad or m.
 
-    Limits that are not numbers are ignored.
+    The result is 0 if a limit is not a number.
     """
     limit = joint.find("limit")
     if joint.get("type") == "continuous" or limit is None:

@@ -51,7 +51,8 @@ NOISY = 0.01
 """Standard deviation of the noise of the efforts, relative to their limits, from which a motion
 leaves a reserve."""
 UNEXPLAINED = 2.0
-"""Multiple of this error from which the arm follows the path more slowly without a known cause."""
+"""Multiple of the position error of `LAG` from which the arm follows the path more slowly without
+a known cause."""
 GROWTH = 1.25
 """Growth of the position error with which a motion is computed again."""
 LEAST_RESERVE, RESERVE = 0.05, 0.25
@@ -60,9 +61,11 @@ the distance `Tuning.off_plan`."""
 MOST_RESERVE = 0.3
 """Largest reserve."""
 RESERVES = (0.95, 0.98, 1.0)
-"""Fractions of the effort limits that a motion may use if this reserve is infeasible."""
+"""Fractions of the effort limits that a motion may use if the reserve is infeasible, in the order
+in which they are tried."""
 RESUMING = (0.7, 0.85, 0.98)
-"""The same after the arm has left the path."""
+"""Fractions of the effort limits that a motion may use after the arm has left the path, in the
+order in which they are tried."""
 BRAKING = 0.9
 """Fraction of the effort limits that a braking motion may use, if this fraction suffices."""
 EARLY = 1e-3
@@ -75,8 +78,8 @@ BREAKAWAY, NEAR = 0.9, 5.0
 """Fraction of the identified friction that is compensated at rest, and the multiple of
 `Tuning.tolerance` from which it is compensated."""
 STUCK, STIFFEST = 10.0, 0.25
-"""Time at rest after which friction is fully compensated, horizons, and the largest stiffness of
-the compensation times the horizon, relative to the damping."""
+"""Time at rest after which friction is fully compensated, in horizons, and the largest stiffness
+of the compensation times the horizon, relative to the damping."""
 SETTLED = 1.0
 """Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
 LONGEST_DELAY = 0.02

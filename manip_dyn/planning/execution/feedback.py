@@ -99,7 +99,7 @@ class ErrorFilter:
         self.effort_noise = 0.0
 
     def reset(self) -> None:
-        """Forget the errors, because the reference changes."""
+        """Discard the stored errors, because the reference changes."""
         self._errors = None
 
     def state(
@@ -135,8 +135,10 @@ class ErrorFilter:
 class Feedback:
     """Computes efforts from tracking errors.
 
-    The desired acceleration is K e + D e' + I int e. The correction is the efforts that produce it
-    at the measured state, minus those for zero acceleration at the reference.
+    The desired acceleration is K e + D de/dt plus I times the integral of the position error e,
+    with the stiffness K, the damping D and the integral gain I of `Tuning`. The correction is the
+    efforts that produce it at the measured state, minus those for zero acceleration at the
+    reference.
 
     Attributes:
         sum: Integral of the position error (n,), rad s or m s.

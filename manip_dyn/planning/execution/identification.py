@@ -43,9 +43,10 @@ PLAUSIBLE = 0.6
 RESOLUTION = 2.5e-4
 """Difference of the candidates of the delay, s."""
 IMPULSE = 1e-4
-"""Error of the momentum balance by the resolution of the delay: time of the effort limit, s."""
+"""Error of the momentum balance due to the resolution of the delay, over the effort limit, s."""
 EXACT_IMPULSE = 1e-5
-"""Error of the momentum balance of a noise-free motion with a known delay, s."""
+"""Error of the momentum balance of a noise-free motion with a known delay, over the effort limit,
+s."""
 CREEP = 1e-3
 """Speed below which friction may be static, rad/s or m/s. Noise above it hides static friction."""
 WEAK = 0.1

@@ -248,7 +248,7 @@ def time_path(
         limit: Effort limits (n,).
         times: Plan times (k + 1,) at the boundaries of the cells, s. If the motion ends within a
             cell, the end of this cell is replaced.
-        squares: Squared rates (k + 1,): input in the first row, output in the others.
+        squares: Squared rates (k + 1,): the first entry is input, the others are output.
         changes: Output: changes u of the rate in the cells (k,), 1/s.
         caps: Largest squared rates (k + 1,).
         brakes: Whether the motion brakes, or is as fast as possible.

@@ -26,7 +26,7 @@ def return_motion(
 ) -> SampledMotion | None:
     """Return the fastest quintic polynomial from (q, v) to rest at `goal`, or None.
 
-    It lasts at least `shortest` seconds.
+    The polynomial lasts at least `shortest` seconds and is sampled every `spacing` seconds.
     """
     rise = goal - q
 
@@ -47,7 +47,10 @@ def return_motion(
 
 
 def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> SampledMotion | None:
-    """Return the fastest polynomial from (q, v) to rest that decelerates all joints, or None."""
+    """Return the fastest polynomial from (q, v) to rest that decelerates all joints, or None.
+
+    The polynomial is sampled every `spacing` seconds.
+    """
 
     def coefficients(duration: float) -> Vector:
         begin = duration * v

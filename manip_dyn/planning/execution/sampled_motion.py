@@ -45,7 +45,10 @@ class SampledMotion(NamedTuple):
 
     @classmethod
     def standing(cls, q: Vector, hold: Vector, duration: float = 0.0) -> SampledMotion:
-        """Return the motion of an arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
+        """Return the motion of an arm at rest at `q` (n,) for `duration` s.
+
+        The arm is held by the efforts `hold` (n,), N m or N.
+        """
         times = np.array([0.0, duration] if duration else [0.0])
         rows = np.tile(q, (len(times), 1))
         return cls(times, rows, 0.0 * rows, np.tile(hold, (len(times) - 1, 1)), hold, hold)

@@ -26,7 +26,7 @@ class Costates(NamedTuple):
         times: Node times (k,), s.
         costates: Costates (k, 2 n), s per unit of the state.
         switching: Switching functions (k, n), s per unit of effort and second.
-        hamiltonians: Hamiltonians H = 1 + p . x' (k,).
+        hamiltonians: Hamiltonians H = 1 + p . dx/dt (k,) with the states x and the costates p.
     """
 
     times: Vector
@@ -40,8 +40,9 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
 
     The multiplier of an effort limit at a node is the switching function S = M^-1 p_v times the
     cell duration: relaxing the limit for one cell shortens the motion by this amount. p_q follows
-    from p_v' = -p_q + D' S - nu, where D contains the derivatives of the efforts by the speeds and
-    nu the multipliers of the speed limits (Hartl, Sethi, Vickson 1995, eq. 4.2).
+    from dp_v/dt = -p_q + D^T S - nu, where D contains the derivatives of the efforts with respect
+    to the speeds, and nu the multipliers of the speed limits (Hartl, Sethi, Vickson 1995, eq.
+    4.2).
     """
     spline = solved.spline
     times = np.linspace(0.0, spline.duration, spline.cells + 1)

@@ -1,8 +1,8 @@
 """Compiled state and costate equations, for all arms.
 
 Times are in s. States are x = (q, v), and costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
-the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9). The switching
-functions of the joints are S = dH/dtau = M^-1 p_v (eq. 3.5).
+the canonical equations are dx/dt = dH/dp and dp/dt = -dH/dx (Fan 2003, eqs. 3.4 to 3.9). The
+switching functions of the joints are S = dH/dtau = M^-1 p_v (eq. 3.5).
 
 A singular effort keeps the switching function of its joint at zero. A joint at a position or speed
 limit has no acceleration, so one effort, its own or that of another joint, is between its limits.
@@ -156,10 +156,11 @@ class ConstrainedArc(NamedTuple):
         indirect: Effort that holds another joint at its limit only through the speed of the
             effort's joint, or -1 (1,).
         held: Joint that each effort holds at its limit, or -1 (n,).
-        singular_effort: The normalized singular effort, and the derivative of S'' by it (2,).
-        forces: Contributions of the limits to -p_v' (n,).
+        singular_effort: The normalized singular effort, and the derivative of d2S/dt2 with respect
+            to it (2,).
+        forces: Contributions of the limits to -dp_v/dt (n,).
         full_rates: Rates of (x, p) with the full effort (4 n,).
-        rows: S' and its derivatives by (x, p) (n, 1 + 4 n).
+        rows: dS/dt and its derivatives with respect to (x, p) (n, 1 + 4 n).
         moves: Derivatives of the accelerations of held joints by the efforts that hold them (n,
             n).
         acts: Transpose of `moves` (n, n).
@@ -219,10 +220,11 @@ def constrained(t, y, p, out):
 
 @compiled(short=True, python=False, counted=False)
 def singular(y, p, out):
-    """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
+    """Write the rates of (x, p) while the effort of one joint keeps its dS/dt constant.
 
-    S'' is linear in the effort. Its values for zero and for full effort determine the normalized
-    effort for which S'' is zero. Writes this effort and the derivative of S'' by it.
+    The second derivative of S is linear in the effort. Its values for zero and for full effort
+    determine the normalized effort for which it is zero. This effort, and the derivative of
+    d2S/dt2 with respect to it, are written to `p.singular_effort`.
     """
     arc, full_rates, rows = p.arc, p.full_rates, p.rows
     n, j = arc.tau.shape[0], p.joint[0]
@@ -245,7 +247,10 @@ def singular(y, p, out):
 
 @compiled(short=True, python=False, counted=False)
 def switching_rates(y, arc, rows):
-    """Write S' and its derivatives by (x, p), (n, 1 + 4 n), at the state in `arc`."""
+    """Write dS/dt and its derivatives with respect to (x, p), (n, 1 + 4 n), at the state in `arc`.
+
+    S are the switching functions (n,).
+    """
     n = arc.tau.shape[0]
     for i in range(n):
         arc.adjoint[i] = y[3 * n + i]
@@ -257,8 +262,9 @@ def switching_rates(y, arc, rows):
 def indirect(y, p, out):
     """Write the rates of (x, p) while effort k holds joint i at a limit through the speed of k.
 
-    The effort does not change the acceleration of joint i, but its rate, which it keeps at zero.
-    The force of the limit does not change S' either; it makes S'' zero.
+    The effort does not change the acceleration of joint i, but the rate of this acceleration, and
+    keeps it at zero. The force of the limit does not change dS/dt either, where S is the switching
+    function of effort k; the force makes d2S/dt2 zero.
     """
     arc, full_rates, rows, slopes = p.arc, p.full_rates, p.rows, p.arc.slopes
     k = p.indirect[0]
@@ -290,9 +296,9 @@ def indirect(y, p, out):
 def boundary(y, p, out):
     """Write the rates of (x, p) while efforts k hold joints `held`[k] at limits.
 
-    These joints have no acceleration, and these efforts have S' = 0. Both conditions are linear,
-    with the same elements of M^-1, transposed. The efforts make the accelerations zero. The forces
-    that the limits add to -p_v' of their joints make S' zero.
+    These joints have no acceleration, and the switching functions S of these efforts are constant.
+    Both conditions are linear, with the same elements of M^-1, transposed. The efforts make the
+    accelerations zero. The forces that the limits add to -dp_v/dt of their joints make dS/dt zero.
     """
     arc, held, rows, slopes = p.arc, p.held, p.rows, p.arc.slopes
     moves, acts, efforts, multipliers = p.moves, p.acts, p.efforts, p.multipliers

@@ -165,14 +165,15 @@ class ConstrainedFlow:
 
     @property
     def forces(self) -> Vector:
-        """Contributions of the limits to -p_v' (n,) at the last call of `rates`."""
+        """Contributions of the limits to -dp_v/dt (n,) at the last call of `rates`."""
         return np.zeros(self.n) if self._arc.joint[0] >= 0 else self._arc.forces.copy()
 
     @property
     def legendre_clebsch(self) -> float:
-        """Decrease of S'' by the full effort of the singular joint, at the last call of `rates`.
+        """Decrease of d2S/dt2 by the full effort of the singular joint, at the last `rates` call.
 
-        If it is positive, the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
+        S is the switching function of this joint. If the value is positive, the arc can be optimal
+        (Kelley, Kopp, Moyer 1967, Singular extremals).
         """
         return -float(self._arc.singular_effort[1]) if self._arc.joint[0] >= 0 else 0.0
 
@@ -267,8 +268,9 @@ class Trajectory:
         slopes: Rates of the switching functions (k, n), 1/s.
         hamiltonians: H (k,).
         normalized_efforts: Normalized efforts (k, n) between the limits; 1 for full efforts.
-        forces: Contributions of the limits to -p_v' (k, n).
-        strengths: Decrease of S'' by the full effort (k,) on singular arcs; 0 elsewhere.
+        forces: Contributions of the limits to -dp_v/dt (k, n).
+        strengths: Decrease (k,) of the second time derivative of the switching function by the
+            full effort on singular arcs; 0 elsewhere.
     """
 
     times: Vector

@@ -319,7 +319,7 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int, origin: Vector) -> NodeSche
 
     Args:
         v0: Start velocities (n,), rad/s or m/s.
-        vf: Goal velocities (n,).
+        vf: Goal velocities (n,), rad/s or m/s.
         nodes: Number of nodes, at least 5.
         origin: Positions (n,) that are subtracted from the control points.
 

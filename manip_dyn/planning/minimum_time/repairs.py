@@ -138,8 +138,9 @@ def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching
 INSIDE, OUTSIDE = 0.5, 0.1
 """Lengths of the full arc on both sides of the switch, over the length of the violation.
 
-Next to a singular arc S'' is proportional to the singular effort minus the actual one. If the
-singular effort grows linearly, S is zero again after three times the time to the limit."""
+Next to a singular arc, the second time derivative of the switching function is proportional to
+the singular effort minus the actual one. If the singular effort grows linearly, the switching
+function is zero again after three times the time to the limit."""
 
 
 def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:

@@ -18,7 +18,7 @@ from manip_dyn.robot import Robot
 
 
 class Ends(NamedTuple):
-    """Positions and velocities (n,) at start and goal, rad or m, per s."""
+    """Positions (n,), rad or m, and velocities (n,), rad/s or m/s, at start and goal."""
 
     q0: Vector
     v0: Vector
@@ -167,7 +167,7 @@ def exceeded_limit(robot: Robot, times: Vector, q: Matrix, v: Matrix) -> str:
         robot: The arm.
         times: Sample times (k,), s.
         q: Positions (k, n), rad or m.
-        v: Velocities (k, n).
+        v: Velocities (k, n), rad/s or m/s.
     """
     for i, joint in enumerate(robot.joint_names):
         speed = float(np.abs(v[:, i]).max())

@@ -1,7 +1,7 @@
 """State machine of the planner: events, and the transitions that they cause.
 
-The states are those of `planner.status`. `PlannerStateMachine` alone changes them, together with
-the current motion, the prepared motion and the goals. Its events are joint states, silence, goals,
+The states are `PLANNER_STATES`. `PlannerStateMachine` alone changes them, together with the
+current motion, the prepared motion and the goals. Its events are joint states, silence, goals,
 trajectories, abort requests and the end of a computation.
 """
 

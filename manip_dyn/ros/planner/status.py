@@ -86,7 +86,7 @@ class PlannerStatus:
         self._warn_dropped = ThrottledWarning(node, "dropped: ")
 
     def enter(self, name: str, code: str = "", remains: str = "", **words: object) -> None:
-        """Enter a state of `planner.states` and publish its message.
+        """Enter a state of `PLANNER_STATES` and publish its message.
 
         Args:
             name: Name of the state.
