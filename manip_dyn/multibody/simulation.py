@@ -108,7 +108,7 @@ def stiff_coordinates(mechanism: Mechanism) -> np.ndarray | None:
 
 
 def has_unannounced_forces(mechanism: Mechanism) -> bool:
-    """Return whether forces may be short, other than those of bumps at the times in `switches`.
+    """Return whether there may be brief forces other than bumps at the times in `switches`.
 
     These are user forces that depend on time or position, and bumps whose times were removed from
     `Mechanism.switches`.

@@ -496,7 +496,7 @@ class Description:
     def fix_unsupported(self) -> list[str]:
         """Fix joints that `check_dynamics` and `mimics` reject, and return their names.
 
-        These are joints of other types, and joints that mimic a missing joint.
+        These are joints of unsupported types, and joints that mimic a missing joint.
         """
         names = [n for n, j in self.joints().items() if j.get("type") not in (*MOVABLE, "fixed")]
         for name in names:

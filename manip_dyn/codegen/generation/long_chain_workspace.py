@@ -194,8 +194,8 @@ class Workspace(NamedTuple):
         rate: First rates of the axes, which move with the parents (6, width).
         second_rate: Second rates of the axes (6, width).
         weight: Forces for unit accelerations of the joints (6, width).
-        by_position: Derivatives of the forces on the ancestors by position (6, width).
-        by_velocity: Derivatives of the forces on the ancestors by velocity (6, width).
+        by_position: Derivatives of the forces on the ancestors with respect to q (6, width).
+        by_velocity: Derivatives of the forces on the ancestors with respect to v (6, width).
         turned: Efforts of the joint per angular motion of its ancestors (n, 3).
         factor: M, then D L, lower triangles (n, width).
         lower: -L below the diagonal, 1 / D on it (n, width).

@@ -42,7 +42,7 @@ class Arrival:
         return np.abs(v) <= self._tolerances[1] + SIGMAS * self._record.noise[1]
 
     def update(self, goal: Vector, end: float) -> None:
-        """Set the time if the arm rests at `goal` (n,) after the end of the motion, s."""
+        """Set `time` if the arm rests at `goal` (n,) after `end`, the end of the motion (s)."""
         count = NOISY_STATES if self.is_noisy else STATES
         if self.time is not None or self._record.count < count:
             return

@@ -87,7 +87,7 @@ class PathEfforts(NamedTuple):
 
 
 class PathComponents(NamedTuple):
-    """Components (k, n) of the efforts of a path, which scale with the masses or do not.
+    """Components (k, n) of the efforts along a path, some of which scale with the masses.
 
     Attributes:
         inertial: Efforts that accelerate the bodies at the rate 1.

@@ -32,9 +32,9 @@ from manip_dyn.robot import Robot
 CAPACITY = 96
 """Number of recorded states."""
 LEAST_STATES = 4
-"""Least number of periods for an identification."""
+"""Minimum number of periods for an identification."""
 MOST_SEGMENTS = 32
-"""Most segments of a command that are recorded."""
+"""Maximum number of segments of a command that are recorded."""
 MASS_DEVIATION, FRICTION_DEVIATION = 0.25, 0.06
 """Prior standard deviations of the inverse mass ratio, and of the friction relative to the effort
 limits. In doubt, an error is attributed to the masses, because friction would help to brake."""

@@ -52,7 +52,7 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether the available time is over."""
+        """Whether the available time is used up."""
         return self.elapsed > self.seconds
 
     @contextmanager

@@ -165,7 +165,7 @@ class AtLimit(NamedTuple):
 
     @property
     def contact(self) -> Control:
-        """Return the contact point that replaces this interval if it is short."""
+        """Contact point that replaces this interval if it is short."""
         kind = Kind.CONTACT_POSITION if self.kind == Kind.POSITION else Kind.CONTACT_SPEED
         return Control(kind, self.side)
 

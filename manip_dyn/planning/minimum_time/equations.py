@@ -46,9 +46,9 @@ class Arc(NamedTuple):
         v: Velocities (n,).
         adjoint: Costates of the velocities (n,).
         a: Accelerations (n,).
-        by: Derivatives of adjoint . a by q, v and tau (3, n).
-        slopes: Derivatives of the accelerations by q, v and tau (3, n, n).
-        curves: Derivatives of `by` by q, v and tau (3, n, 3, n).
+        by: Derivatives of adjoint . a with respect to q, v and tau (3, n).
+        slopes: Derivatives of the accelerations with respect to q, v and tau (3, n, n).
+        curves: Derivatives of `by` with respect to q, v and tau (3, n, 3, n).
     """
 
     kernels: CanonicalKernels
@@ -96,10 +96,10 @@ def canonical(t, y, p, out):
 
 @compiled(short=True, python=False, counted=False)
 def variations(t, y, p, out):
-    """Write the rates of (x, p) and of its derivatives by the initial (x, p), along an `Arc`.
+    """Write the rates of (x, p) and of its derivatives along an `Arc`.
 
-    After (x, p), `y` contains the derivatives of x by x, of p by x and of p by p, by rows, (2 n, 2
-    n) each.
+    After (x, p), `y` contains the derivatives of x with respect to the initial x, of p with
+    respect to the initial x, and of p with respect to the initial p, by rows, (2 n, 2 n) each.
     """
     slopes, curves = p.slopes, p.curves
     n = p.tau.shape[0]
@@ -161,8 +161,8 @@ class ConstrainedArc(NamedTuple):
         forces: Contributions of the limits to -dp_v/dt (n,).
         full_rates: Rates of (x, p) with the full effort (4 n,).
         rows: dS/dt and its derivatives with respect to (x, p) (n, 1 + 4 n).
-        moves: Derivatives of the accelerations of held joints by the efforts that hold them (n,
-            n).
+        moves: Derivatives of the accelerations of held joints with respect to the efforts that
+            hold them (n, n).
         acts: Transpose of `moves` (n, n).
         efforts: Efforts that hold joints at limits (n,).
         multipliers: Forces of the limits for these efforts (n,).

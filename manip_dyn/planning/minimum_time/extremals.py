@@ -274,7 +274,11 @@ class ExtremalMotion:
         return flow.tau
 
     def samples(self, period: float) -> Samples:
-        """Return samples at every jump and, for efforts between their limits, every `period` s."""
+        """Return the times (s) and efforts (n,) of samples.
+
+        There is a sample at every jump. Arcs with efforts between their limits are sampled every
+        `period` seconds.
+        """
         times = set[float]()
         for begin, controls, end in zip(self._begins, self._controls, self.knots[1:], strict=True):
             times |= {begin} if are_full(controls) else set(np.arange(begin, end, period))

@@ -39,7 +39,10 @@ def _fails(engine: Engine, space: Space, p: Any, y: Vector, duration: float) -> 
 
 
 class LimitFlow:
-    """Propagates (x, p), (4 n,), under constant efforts, with derivatives by initial values."""
+    """Propagates (x, p), (4 n,), and its derivatives under constant efforts.
+
+    The derivatives are those with respect to the initial (x, p).
+    """
 
     legendre_clebsch = 0.0
 
@@ -70,7 +73,11 @@ class LimitFlow:
         return self._long[: len(y)].copy() if self._moves(y, duration) else None
 
     def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
-        """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by initial (x, p)."""
+        """Return (x, p) after `duration` s, and its derivatives (4 n, 4 n).
+
+        The derivatives are those with respect to the initial (x, p). The result is None if the
+        integration fails.
+        """
         if not self._moves(y, duration):
             return None
         states = 2 * self.n
@@ -285,12 +292,12 @@ class Trajectory:
 
 
 def refined_samples(along: Trajectory) -> NDArray[np.int64]:
-    """Return the index of the sample at or before each value of `refined`."""
+    """Return the index of the sample at or before each value that `refined` returns."""
     return np.append(np.repeat(np.arange(len(along.times) - 1), 4), len(along.times) - 1)
 
 
 def refined_arcs(along: Trajectory) -> NDArray[np.int64]:
-    """Return the arc of each value of `refined`."""
+    """Return the arc of each value that `refined` returns."""
     return along.arcs[refined_samples(along)].astype(np.int64)
 
 

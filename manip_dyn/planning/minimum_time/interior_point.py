@@ -7,10 +7,9 @@ Practical methods for optimal control, 4.1). Each step solves a narrow banded sy
 Wright 2006, chapter 19).
 
 `gauss_newton_steps` omits the curvature of the limits. `newton_steps` includes it, requires fewer
-steps, and converges where joints are not at their limits.
-If a matrix is not positive definite, a multiple of the identity is added (Nocedal, Wright 2006,
-algorithm 19.3 and appendix B). Second derivatives of the efforts are differences of exact first
-derivatives.
+steps, and converges where joints are not at their limits. If a matrix is not positive definite, a
+multiple of the identity is added (Nocedal, Wright 2006, algorithm 19.3 and appendix B). Second
+derivatives of the efforts are differences of exact first derivatives.
 """
 
 from __future__ import annotations

@@ -106,12 +106,12 @@ class NodeWork(NamedTuple):
         q: Positions at a node (n,).
         v: Speeds at a node (n,).
         a: Accelerations at a node (n,).
-        by: Derivatives of the efforts by q, v and a (3, n, n).
+        by: Derivatives of the efforts with respect to q, v and a (3, n, n).
         force: Multipliers of the limits (nodes, 6 n).
         change: Changes of the multipliers in a step (nodes, 6 n).
         slope: Derivatives of the distances along a step (nodes, 6 n).
-        lever: Derivatives of the efforts at a node by the positions before, at and after the node,
-            and by the logarithm of the duration (nodes, n, 3 n + 1).
+        lever: Derivatives of the efforts at a node with respect to the positions before, at and
+            after the node, and to the logarithm of the duration (nodes, n, 3 n + 1).
         band: Lower band of the matrix by rows (k, 3 n).
         border: Last column of the matrix (k,).
         right: Right-hand side (k,).
@@ -119,11 +119,13 @@ class NodeWork(NamedTuple):
         curved: Contribution of the curvature of the limits to the band (k, 3 n).
         curved_border: Contribution of the curvature to the last column (k,).
         push: Multipliers of the efforts at a node (n,).
-        gradient: Derivatives by q, v and a of the efforts weighted by `push` (3, n).
+        gradient: Derivatives of the efforts weighted by `push` with respect to q, v and a (3, n).
         second: Second derivatives of the weighted efforts (3 n, 3 n).
-        by_time: Derivatives of q, v and a by the logarithm of the duration (3 n,).
-        share: Derivatives of q, v and a by the positions before, at and after the node (3, 3).
-        bent: Derivatives of `gradient` by the position before, at or after the node (3 n,).
+        by_time: Derivatives of q, v and a with respect to the logarithm of the duration (3 n,).
+        share: Derivatives of q, v and a with respect to the positions before, at and after the
+            node (3, 3).
+        bent: Derivatives of `gradient` with respect to the position before, at or after the node
+            (3 n,).
         resume: Damping and number of failed steps, to resume an interior-point method (2,).
     """
 
@@ -309,7 +311,7 @@ def efforts_at(kernels, q, v, a, tau):
 
 @compiled(short=True, counted=False)
 def derivatives_at(kernels, q, v, a, by):
-    """Write the derivatives (k, 3, n, n) of the efforts by positions, speeds and accelerations."""
+    """Write the derivatives (k, 3, n, n) of the efforts with respect to q, v and a (k, n)."""
     for k in range(q.shape[0]):
         call_kernel(kernels.inverse_dynamics_derivatives, (q[k], v[k], a[k], by[k]))
 

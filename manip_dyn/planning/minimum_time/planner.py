@@ -245,7 +245,10 @@ CLOSE = 1.001
 
 
 def straight_plan(robot: Robot, ends: Ends, budget: Budget = UNLIMITED) -> Plan | None:
-    """Return the fastest straight motion, or None if an end is not at rest or none exists."""
+    """Return the fastest motion along the straight joint path, or None.
+
+    The result is None if an end is not at rest, or if there is no such motion within the limits.
+    """
     if ends.moving:
         return None
     with budget.paused():

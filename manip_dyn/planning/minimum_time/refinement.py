@@ -50,7 +50,7 @@ SHORT_MOTION = 2.0
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
     """Yield detours (n,): zero, then of single joints, then of pairs of adjacent joints.
 
-    An arm with one joint has only the first one.
+    For an arm with one joint, only the zero detour is yielded.
     """
     unit = _units(robot, distance)
     yield np.zeros(robot.n)
@@ -149,8 +149,8 @@ class SplineGrid:
     ) -> GridSolution | None:
         """Return the fastest motion near another one, or None.
 
-        The other motion is slowed down if it violates limits. The result is None if it cannot be
-        moved within them.
+        The other motion is slowed down if it violates limits. The result is None if the other
+        motion cannot be moved within the limits.
 
         Args:
             near: The other motion, on a grid with the same number of cells.
@@ -378,8 +378,8 @@ class Refinement:
         """Return the fastest motion on the first grid near a motion of the coarse search.
 
         After a motion that converged only with curvature, the next ones begin with curvature. The
-        result is None if it equals one of the previous motions, or if it is much slower and
-        therefore belongs to another basin.
+        result is None if the motion equals one of the previous motions, or is much slower than
+        `spline` and therefore belongs to another basin.
         """
         grid, last = self._grid(CELLS[0])
         spline = _on_grid(spline, CELLS[0])

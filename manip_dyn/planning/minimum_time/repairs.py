@@ -81,7 +81,12 @@ AT_LIMIT = 1e-9
 def with_limit_approaches(
     robot: Robot, switching: Switching, start: Vector, goal: Vector
 ) -> Switching:
-    """Return the structure with approaches from the start and to the goal."""
+    """Return the structure with arcs from the start to limits, and from limits to the goal.
+
+    They are added for joints that are at a position limit in the first or the last arc of the
+    structure, but not at the start or the goal. Each consists of two full efforts of equal
+    duration with opposite signs.
+    """
     controls, rows, t_final = list(switching.controls), switching.rows(), switching.t_final
     last = switching.arcs()[-1][2]
     for joint in range(robot.n):

@@ -46,7 +46,7 @@ from manip_dyn.planning.minimum_time.structures import (
 from manip_dyn.robot import Robot
 
 Condition = tuple[float, float, Vector]
-"""Weight, value and derivatives by (x, p), (4 n,), of a condition."""
+"""Weight and value of a condition, and its derivatives (4 n,) with respect to (x, p)."""
 
 
 class SwitchConditions:
@@ -68,7 +68,7 @@ class SwitchConditions:
     def at(
         self, y: Vector, joint: int, before: Control, value: Control, after: Controls
     ) -> list[Condition]:
-        """Return the conditions at a switch: weights, values and derivatives by (x, p), (4 n,).
+        """Return the conditions at a switch.
 
         The conditions are a zero switching function; a zero rate of it where a singular arc ends;
         a zero distance from the limit where a joint leaves it or has a contact point; and a zero
@@ -139,15 +139,16 @@ class Shot(NamedTuple):
 
     Attributes:
         residual: Final state minus goal (2 n,), conditions at the switches, H (1,).
-        jacobian: Derivatives of the residual by costates, switches, final time and jumps.
-        by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
+        jacobian: Derivatives of the residual with respect to the unknowns: costates, switches,
+            final time and jumps.
+        by_unknown: Derivatives of the final (x, p) with respect to the unknowns (4 n, all).
         weights: Weights that make the equations comparable: distances, and speeds times duration,
             relative to the distance; normalized efforts at limits.
         offset: First-order effect on the residual of closing the gaps between arcs.
         gaps: Differences in (x, p) between the ends of arcs and the starts of the next arcs.
         nodes: (x, p) at the starts of the arcs (arcs, 4 n), for multiple shooting.
-        follow: Derivatives of the nodes by the unknowns, and the step that closes the gaps (arcs,
-            4 n, all + 1).
+        follow: Derivatives of the nodes with respect to the unknowns, and the step that closes the
+            gaps (arcs, 4 n, all + 1).
     """
 
     residual: Vector
@@ -393,13 +394,13 @@ def _has_zero_rate(arcs: list[tuple[float, float, Controls]], arc: int, joint: i
 def curvature_of(jumps: Vector, by_unknown: Matrix, jacobian: Matrix) -> float:
     """Return the smallest eigenvalue of the Lagrangian's Hessian under the goal constraint.
 
-    The derivative of the Lagrangian T + p(T) . (x(T) - goal) by a switch time is the jump of H, 2
-    s limit S with the sign s before the switch. The derivative by T is H.
+    The derivative of the Lagrangian T + p(T) . (x(T) - goal) with respect to a switch time is the
+    jump of H, 2 s limit S with the sign s before the switch. That with respect to T is H.
 
     Args:
         jumps: Jumps of H divided by S at the switches of full efforts, and 1 for H (m + 1,).
-        by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
-        jacobian: Derivatives of the conditions by the unknowns.
+        by_unknown: Derivatives of the final (x, p) with respect to the unknowns (4 n, all).
+        jacobian: Derivatives of the conditions with respect to the unknowns.
     """
     n = len(by_unknown) // 4
     x_by_time, p_by_costate, p_by_time = (

@@ -335,9 +335,9 @@ class Extremal(NamedTuple):
         costate: Initial costates (2 n,), s per unit of the state.
         jumps: Jumps of the costates at `Switching.jumps`.
         residual: Largest violation of the conditions, in units of positions and speeds.
-        curvature: Smallest second derivative of the final time by the switches along feasible
-            directions, s/s^2; inf if there are none. If negative, the extremal is not a local
-            minimum.
+        curvature: Smallest second derivative of the final time with respect to the switch times
+            along feasible directions, s/s^2; inf if there are none. If negative, the extremal is
+            not a local minimum.
     """
 
     switching: Switching

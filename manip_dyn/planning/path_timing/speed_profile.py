@@ -347,8 +347,9 @@ GROWTH = 1.2
 CHECK_FRACTIONS = np.array([0.07, 0.37, 0.63, 0.93])
 """Additional points at which the result is checked."""
 END_FRACTIONS = np.linspace(0.0, 1.0, 33) ** 2
-"""Square roots of the fractions at which the first interval is checked after a start from rest,
-mirrored for the last interval. They are dense near rest, where damping rises steeply."""
+"""Square roots of the fractions at which the first interval is checked after a start from rest.
+The fractions are dense near rest, where damping rises steeply, and mirrored for the last interval.
+"""
 SPEED_BOUND = 1e12
 """Upper bound of squared speeds, in squared path lengths per s^2."""
 

@@ -122,7 +122,7 @@ class ArmStates:
 
     @property
     def margin(self) -> float:
-        """Delay of the control loop at which the feedback is unstable, s."""
+        """Delay of the control loop above which the feedback is unstable, s."""
         return max(self._stable - self._estimator.velocity_delay, 0.0)
 
     def delayed(self) -> str:

@@ -41,9 +41,9 @@ class SettlingRow(NamedTuple):
     Attributes:
         case: Number of the table.
         gains: ``the thesis's`` or ``from a search``.
-        kp: Proportional gains (n,).
-        kd: Derivative gains (n,).
-        settled: Time after which all joints stay within 1e-4 of the goal, s.
+        kp: Proportional gains (n,), N m/rad or N/m.
+        kd: Derivative gains (n,), N m s/rad or N s/m.
+        settled: Time after which all joints stay within 1e-4 rad or m of the goal, s.
         zero_net_work: Final time of the zero-net-work motion, s.
     """
 
