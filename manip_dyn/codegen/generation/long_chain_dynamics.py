@@ -7,7 +7,8 @@ parameters of a robot, `Tree`, and scratch memory of `workspace_size` numbers.
 Spatial vectors (angular part, then linear part at the base origin) are in base axes, so that
 composite bodies are sums. Derivatives of the inverse dynamics: Singh, Russell, Wensing (2022),
 eqs. 46-49. Those of the forward dynamics follow from M a + h(q, v) = tau: da/dx = -M^-1 dID/dx at
-fixed a (Carpentier, Mansard 2018), with M = L^T D L (Featherstone 2005).
+fixed a, where ID denotes the inverse dynamics (Carpentier, Mansard 2018), with M = L^T D L
+(Featherstone 2005).
 """
 
 from __future__ import annotations

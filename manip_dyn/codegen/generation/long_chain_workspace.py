@@ -199,8 +199,8 @@ class Workspace(NamedTuple):
         turned: Efforts of the joint per angular motion of its ancestors (n, 3).
         factor: M, then D L, lower triangles (n, width).
         lower: -L below the diagonal, 1 / D on it (n, width).
-        sides: Derivatives of the efforts by q and by v, and for the forward dynamics the identity
-            (n, 3 n padded); finally M^-1 times these matrices.
+        sides: Derivatives of the efforts with respect to q and to v, and for the forward dynamics
+            the identity (n, 3 n padded); finally M^-1 times these matrices.
         inner: Row of the derivatives for the ancestors of the joint (width,).
         outer: Row of the derivatives for the joint and its descendants (width,).
         effort: Efforts of the joints (n,).

@@ -219,7 +219,10 @@ class Articulated:
         )
 
     def without(self, moment, force, inverse, prismatic: bool, armature: float) -> Articulated:
-        """Return the inertia across a free joint, self - (m, f)(m, f)^T * inverse."""
+        """Return the inertia across a free joint, self - (m, f)(m, f)^T * inverse.
+
+        m and f are `moment` and `force`, for a unit acceleration of the joint.
+        """
         moment_scaled, force_scaled = vec.scale(inverse, moment), vec.scale(inverse, force)
         if armature == 0.0:
             (force_scaled if prismatic else moment_scaled)[2] = 1.0

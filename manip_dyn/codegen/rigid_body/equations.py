@@ -247,8 +247,8 @@ class Equations:
         """Return the rates of the switching functions and the gradients of these rates.
 
         The switching functions are S = M^-1 p_v for the costates (p_q, p_v) of the minimum-time
-        problem. Their first time derivatives S' do not depend on the efforts. Each row of
-        the result (n, 1 + 4 n) contains S' and its derivatives with respect to q, v, p_q and p_v.
+        problem. Their rates dS/dt do not depend on the efforts. Each row of the result (n, 1 + 4
+        n) contains a rate and its derivatives with respect to q, v, p_q and p_v.
         """
         still = [0.0 * velocity for velocity in v]
         _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)

@@ -1,7 +1,7 @@
 """Status codes, step size control and the first step.
 
-Let e be the norm of the error estimate divided by the tolerances, and k the order of the error in
-h. The controllers are:
+Let e be the norm of the error estimate divided by the tolerances, k the order of the error in h,
+and p and q the orders of the solution and of the embedded solution. The controllers are:
 
     paper   h_new = fac h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
     pi      h_new = fac h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)

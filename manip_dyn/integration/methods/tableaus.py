@@ -5,7 +5,7 @@ ODEs I, eq. II.1.8; Galhano (1994), eq. 8 and 10):
 
     k_i = f(t + c_i h, y + h sum_{j<i} A_ij k_j),   y_new = y + h sum_i b_i k_i
 
-For y' = -s y, a step multiplies y by R(-s h). The stability interval is the range of s h with |R|
+For y' = -r y, a step multiplies y by R(-r h). The stability interval is the range of r h with |R|
 <= 1 (Hairer, Wanner, Solving ODEs II, section IV.2).
 """
 
@@ -190,7 +190,10 @@ _SLACK = 1e-9
 
 
 def growth_polynomial(table: Tableau) -> list[float]:
-    """Return the coefficients of R(z) = 1 + sum_k z^k b^T A^(k-1) 1, lowest first."""
+    """Return the coefficients of R(z) = 1 + sum_k z^k b^T A^(k-1) e, lowest first.
+
+    The vector e contains ones.
+    """
     coefficients, powers = [1.0], [Fraction(1)] * table.stages
     for _ in range(table.stages):
         coefficients.append(float(sum(b * x for b, x in zip(table.b, powers, strict=True))))

@@ -2,12 +2,12 @@
 
 At an equilibrium the generalized forces F of the independent coordinates z vanish: F(z) = M z'' =
 0 with the reduced mass matrix M and the accelerations z''. The stiffness is K = -dF/dz, and k_i
-are its eigenvalues relative to M. In the modes of K a step is F_i / max(|k_i|, 1 / d).
-This is Newton's method if k_i is positive and d is large, and a descent otherwise (saddle-free
-Newton, Dauphin et al. 2014). A step is repeated with a smaller d if the forces at its end oppose
-it by more than half of their initial value, or if the mechanism cannot be assembled there. In
-directions without a force, such as the direction of a car along a level road, the mechanism does
-not move.
+are its eigenvalues relative to M. In the modes of K a step is F_i / max(|k_i|, 1 / d), where d
+(s^2) limits its length. This is Newton's method if k_i is positive and d is large, and a descent
+otherwise (saddle-free Newton, Dauphin et al. 2014). A step is repeated with a smaller d if the
+forces at its end oppose it by more than half of their initial value, or if the mechanism cannot be
+assembled there. In directions without a force, such as the direction of a car along a level road,
+the mechanism does not move.
 """
 
 from __future__ import annotations

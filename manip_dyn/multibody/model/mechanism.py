@@ -244,11 +244,11 @@ class Mechanism:
         )
 
     def gradients(self, q: Vector) -> Matrix:
-        """Return the gradients (M, N) of all constraints, including redundant ones, at q (N,)."""
+        """Return the gradients (k, N) of all k constraints, with redundant ones, at q (N,)."""
         return self._evaluated(q)[1]
 
     def violations(self, q: Vector) -> Vector:
-        """Return the violations (M,) of all constraints at q (N,)."""
+        """Return the violations (k,) of all k constraints, with redundant ones, at q (N,)."""
         return self._evaluated(q)[0] - self._targets
 
     def roles_at(self, q: Vector, weights: Vector | None = None) -> Partition | None:

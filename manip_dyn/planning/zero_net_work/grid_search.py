@@ -207,7 +207,7 @@ def grid_search(
         robot: An arm with two joints.
         q0: Start positions (2,) at rest, rad or m.
         qf: Goal positions (2,), rad or m.
-        step: First step of the grid, rad or m: 0.01 in A.7, 0.001 in A.4.
+        step: Initial step of the grid, rad or m: 0.01 in A.7, 0.001 in A.4.
         near: `Xerror`: distance from the goal below which a joint has arrived, rad or m.
         enough: `Werror`: work on both links below which a trial succeeds, J: 1e-4 in A.7, 3e-4 in
             A.4.

@@ -117,7 +117,7 @@ WATCH_TIME = 1.0
 
 
 class ClosedLoop:
-    """One closed-loop execution: the compiled loop, and the executor for all other cases."""
+    """One closed-loop execution, in the compiled loop and, for other tasks, by `PlanExecutor`."""
 
     def __init__(self, plan: Plan, conditions: Conditions, tuning: Tuning):
         """Allocate the arrays."""
