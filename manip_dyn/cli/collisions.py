@@ -6,7 +6,7 @@ import argparse
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from manip_dyn.cli.parser import DONE, FAILED
+from manip_dyn.cli.parser import DONE, FAILED, robot_of
 from manip_dyn.cli.terminal import print_table
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ def add_scene(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--scene",
         metavar="FILE",
-        help="YAML file with obstacles. The motion is checked for collisions with them and of the "
-        f"arm with itself; exit code {COLLISION} if it is not proved to be clear",
+        help="YAML file with obstacles and attached parts. The motion is checked for collisions "
+        f"with them and of the arm with itself; exit code {COLLISION} if it is not proved to be "
+        "clear",
     )
 
 
@@ -48,6 +49,16 @@ def check_scene(
         "pair": list(result.pair),
     }
     return result
+
+
+def loaded_robot(options: argparse.Namespace) -> Robot:
+    """Return the robot of the options, with the masses of the objects that its scene attaches."""
+    robot = robot_of(options)
+    if options.scene is None:
+        return robot
+    from manip_dyn.collision import load_scene
+
+    return load_scene(options.scene).loaded(robot)
 
 
 def _finite(value: float) -> float | None:

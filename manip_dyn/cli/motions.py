@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.cli.collisions import add_scene, check_scene, exit_code
+from manip_dyn.cli.collisions import add_scene, check_scene, exit_code, loaded_robot
 from manip_dyn.cli.outputs import (
     PERIOD,
     add_output_options,
@@ -113,7 +113,7 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
 
 def _plan(options: argparse.Namespace) -> int:
     check_outputs(options)
-    robot = robot_of(options)
+    robot = loaded_robot(options)
     start, goal = (numbers(f"--{word}", vars(options)[word], robot) for word in ("start", "goal"))
     with status_line("planning"):
         plan = PLANNERS[options.method](robot, start, goal, **_planner_settings(options))
@@ -209,7 +209,7 @@ def configure_simulate(command: argparse.ArgumentParser) -> None:
 
 def _simulate(options: argparse.Namespace) -> int:
     check_outputs(options)
-    robot = robot_of(options)
+    robot = loaded_robot(options)
     start = numbers("--start", options.start, robot)
     effort = numbers("--effort", options.effort, robot)
     zero = np.zeros(robot.n)

@@ -7,14 +7,14 @@ the largest of them, and the coefficients of its derivatives are their scaled di
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 
 LARGEST_JUMP = 1e-6
@@ -142,6 +142,56 @@ def sampled_curve(t: Vector, q: Matrix, v: Matrix) -> JointCurve:
             between = _hermite(t[a], t[end], q[a], q[end], v[a], v[end], t[middle])
             deviation = np.maximum(deviation, np.abs(between - q[middle]).max(axis=0))
     return hermite_curve(t, q, v, deviation)
+
+
+def message_curve(message: Any, joint_names: Sequence[str]) -> JointCurve:
+    """Return the curve of a ``trajectory_msgs/JointTrajectory`` from its first point to its last.
+
+    Points are joined as by the joint_trajectory_controller of ros2_control: by straight lines,
+    with velocities by cubic, and with accelerations by quintic polynomials.
+
+    Args:
+        message: The message, or an object with the same fields.
+        joint_names: Names of the n joints, in the order of the result.
+
+    Raises:
+        ManipDynError: If the joints differ, a point is incomplete, or times do not increase.
+    """
+    names, points = list(message.joint_names), list(message.points)
+    if sorted(names) != sorted(joint_names):
+        raise ManipDynError(
+            f"joint_names of the trajectory must be {', '.join(joint_names)} in any order, got "
+            f"{', '.join(names) or 'none'}."
+        )
+    if len(points) < 2:
+        raise ManipDynError(f"trajectory must have at least two points, got {len(points)}.")
+    order = [names.index(name) for name in joint_names]
+    durations = [point.time_from_start for point in points]
+    breaks = np.array([duration.sec + 1e-9 * duration.nanosec for duration in durations])
+    rows = list[Matrix]()
+    for field in ("positions", "velocities", "accelerations"):
+        values = [list(getattr(point, field)) for point in points]
+        if field != "positions" and not all(values):
+            break  # the controller derives the missing values of single points differently
+        shape = (len(points), len(names))
+        rows.append(finite_array(f"{field} of the trajectory", values, shape)[:, order])
+    missing = [f for f in ("velocities", "accelerations") if any(getattr(p, f) for p in points)]
+    if len(missing) > len(rows) - 1:
+        raise ManipDynError(
+            f"all points of the trajectory must have {missing[len(rows) - 1]} if one has them."
+        )
+    width = np.diff(breaks)[:, None]
+    begin, end = rows[0][:-1], rows[0][1:]
+    coefficients = [begin, end]
+    if len(rows) > 1:
+        d = 2 * len(rows) - 1
+        first, last = width * rows[1][:-1] / d, width * rows[1][1:] / d
+        coefficients = [begin, begin + first, end - last, end]
+        if len(rows) > 2:
+            bend, unbend = (width**2 * row / 20.0 for row in (rows[2][:-1], rows[2][1:]))
+            coefficients[2:2] = [begin + 2.0 * first + bend, end - 2.0 * last + unbend]
+    rounding = 1e-15 * np.abs(coefficients).max(axis=(0, 1))
+    return JointCurve(breaks, np.stack(coefficients, axis=1), rounding)
 
 
 def constant_curve(q: Vector) -> JointCurve:

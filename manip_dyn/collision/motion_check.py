@@ -13,6 +13,7 @@ from manip_dyn.collision.convex import Pieces
 from manip_dyn.collision.curves import (
     HasJointCurve,
     JointCurve,
+    message_curve,
     polygon_curve,
     polynomial_curve,
 )
@@ -124,7 +125,8 @@ def check_motion(
 
     Args:
         robot: The arm.
-        motion: A `Plan`, `PathTiming`, `TrackResult` or `Trajectory`; a SciPy spline with values
+        motion: A `Plan`, `PathTiming`, `TrackResult` or `Trajectory`; a
+            ``trajectory_msgs/JointTrajectory`` from its first point; a SciPy spline with values
             (n,); waypoints (m, n) that are joined by straight lines; or any object with a method
             ``joint_curve()`` that returns a `JointCurve`.
         scene: Objects around the arm. Default: none, so that only the arm itself is checked.
@@ -157,6 +159,8 @@ def joint_curve(robot: Robot, motion: Any) -> JointCurve:
         curve = motion
     elif isinstance(motion, HasJointCurve):
         curve = motion.joint_curve()
+    elif hasattr(motion, "joint_names") and hasattr(motion, "points"):
+        curve = message_curve(motion, robot.joint_names)
     elif hasattr(motion, "c") and hasattr(motion, "x"):
         curve = polynomial_curve(motion)
     elif isinstance(motion, (np.ndarray, list, tuple)):
@@ -168,8 +172,8 @@ def joint_curve(robot: Robot, motion: Any) -> JointCurve:
         curve = polygon_curve(finite_array("motion", motion, (shape[0], robot.n)))
     else:
         raise ManipDynError(
-            "motion must be a plan, a timing, a track, a trajectory, a spline or waypoints, got "
-            f"{shortened(motion)}."
+            "motion must be a plan, a timing, a track, a trajectory, a JointTrajectory message, a "
+            f"spline or waypoints, got {shortened(motion)}."
         )
     if curve.n != robot.n:
         raise ManipDynError(f"motion must have {robot.n} joints, got {curve.n}.")

@@ -19,12 +19,17 @@ from manip_dyn.collision.shapes import (
     Mesh,
     Shape,
     Sphere,
+    centre_and_inertia,
     checked_shape,
     rotation_from_rpy,
 )
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import mapping, read_yaml
+from manip_dyn.robot import Robot
+from manip_dyn.robot.extras import Payload
+from manip_dyn.robot.model import checked_robot
+from manip_dyn.robot.pinocchio_model import with_payloads
 
 FARTHEST = 1e4
 """Largest coordinate of a scene object, m. It bounds the rounding errors of proofs."""
@@ -43,6 +48,7 @@ class SceneObject:
             given. None for an object that is fixed in the base frame.
         padding: Distance by which the shape is enlarged on all sides, m.
         allowed: Names of links and objects that the object may touch.
+        mass: Mass of an attached object, kg, which `Scene.loaded` adds to the robot.
     """
 
     name: str
@@ -52,6 +58,7 @@ class SceneObject:
     link: str | None = None
     padding: float = 0.0
     allowed: tuple[str, ...] = ()
+    mass: float = 0.0
 
     @property
     def rotation(self) -> Matrix:
@@ -96,6 +103,7 @@ class Scene:
         link: str | None = None,
         padding: float = 0.0,
         allowed: Sequence[str] = (),
+        mass: float = 0.0,
     ) -> Scene:
         """Return a scene with one more object.
 
@@ -109,6 +117,8 @@ class Scene:
             padding: Distance by which the shape is enlarged on all sides, m.
             allowed: Names of links and objects that the object may touch, such as the fingers
                 that hold it.
+            mass: Mass of an object that is attached to a link, kg. `loaded` adds it to the robot,
+                with the centre and inertia of a uniform density.
 
         Raises:
             ManipDynError: If the name exists or an argument is invalid.
@@ -124,6 +134,9 @@ class Scene:
         checked = checked_shape(f"shape of '{name}'", shape)
         if link is not None and isinstance(checked, HalfSpace):
             raise ManipDynError(f"link of the half-space '{name}' must be None, got '{link}'.")
+        mass = not_negative(f"mass of '{name}'", mass, "kg")
+        if mass and link is None:
+            raise ManipDynError(f"mass of '{name}' must be 0 kg without link, got {mass:g} kg.")
         place = finite_vector(f"position of '{name}'", position, 3)
         if np.abs(place).max() > FARTHEST:
             raise ManipDynError(
@@ -138,6 +151,7 @@ class Scene:
             link,
             not_negative(f"padding of '{name}'", padding, "m"),
             tuple(allowed),
+            mass,
         )
         return replace(self, objects={**self.objects, name: entry})
 
@@ -152,6 +166,24 @@ class Scene:
             raise ManipDynError(f"name must be an object of the scene, got '{name}'{hint}")
         return replace(self, objects={k: v for k, v in self.objects.items() if k != name})
 
+    def loaded(self, robot: Robot) -> Robot:
+        """Return a robot with the masses of the attached objects, for dynamics and planning.
+
+        The masses move with their links, wherever the links are in the arm. The geometry of the
+        robot is unchanged, so the result is checked in the same scene.
+
+        Raises:
+            ManipDynError: If an object is attached to an unknown link.
+        """
+        payloads = []
+        for entry in self.objects.values():
+            if entry.mass and entry.link is not None:
+                centre, inertia = centre_and_inertia(entry.shape)
+                turn = entry.rotation
+                com, tensor = entry.position + turn @ centre, turn @ inertia @ turn.T
+                payloads.append(Payload(entry.link, entry.mass, com, entry.mass * tensor))
+        return with_payloads(checked_robot(robot), payloads) if payloads else robot
+
 
 def load_scene(path: str | Path) -> Scene:
     """Read a scene from a YAML file.
@@ -164,6 +196,7 @@ def load_scene(path: str | Path) -> Scene:
           ball: {sphere: 0.1, position: [0.5, 0.2, 0.4], padding: 0.01}
           post: {cylinder: {radius: 0.05, length: 1.0}, rpy: [0.0, 0.3, 0.0]}
           hose: {capsule: {radius: 0.02, length: 0.3}, link: tool0, allowed: [wrist_3_link]}
+          part: {box: [0.1, 0.1, 0.2], link: tool0, mass: 1.5, allowed: [hose]}
           floor: {half_space: {}, position: [0.0, 0.0, -0.5]}
           bin: {mesh: {file: bin.stl, scale: 0.001}}
         link_padding: {forearm_link: 0.02}
@@ -186,7 +219,7 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "mesh": ("file", "scale", "convex"),
 }
 """Keys of the shapes in YAML and of their fields. Boxes and spheres are numbers."""
-PLACEMENT = ("position", "rpy", "link", "padding", "allowed")
+PLACEMENT = ("position", "rpy", "link", "padding", "allowed", "mass")
 
 
 def _scene(content: Any, folder: Path) -> Scene:

@@ -7,7 +7,7 @@ The core is the convex hull of points, a cylinder, or a half-space. Padding enla
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -235,6 +235,18 @@ def checked_shape(name: str, shape: object) -> Shape:
             f"{name} must be a Box, Sphere, Cylinder, Capsule, HalfSpace or Mesh, got {shape!r}."
         )
     return shape
+
+
+def centre_and_inertia(shape: Shape) -> tuple[Vector, Matrix]:
+    """Return the centre of mass (3,), m, and the inertia about it (3, 3) of 1 kg, kg m^2.
+
+    The density is uniform. Meshes are replaced with their convex hulls.
+    """
+    if isinstance(shape, Mesh):
+        shape = replace(shape, convex=True)
+    solid = shape.coal_shape()
+    inertia = np.array(solid.computeMomentofInertiaRelatedToCOM()) / solid.computeVolume()
+    return np.array(solid.computeCOM()).ravel(), inertia
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> Matrix:

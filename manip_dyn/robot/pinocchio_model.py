@@ -5,6 +5,8 @@ Pinocchio's algorithms omit damping and springs, which `Oracle` adds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +15,7 @@ import pinocchio
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.extras import Extras, Payload
-from manip_dyn.robot.model import Robot, body_axes
+from manip_dyn.robot.model import Robot, bodies_of, body_axes
 from manip_dyn.robot.urdf import Description
 
 
@@ -41,6 +43,19 @@ def pinocchio_model(
     model.gravity.linear = extras.gravity
     _scale(model, mass_scale)
     return model
+
+
+def with_payloads(robot: Robot, payloads: Sequence[Payload]) -> Robot:
+    """Return a robot with rigid bodies fixed to its links. Its URDF is unchanged.
+
+    Raises:
+        ManipDynError: If a link does not exist.
+    """
+    model = robot.model.copy()
+    for payload in payloads:
+        robot.frame(payload.link)  # checks the link
+        _attach(model, payload)
+    return replace(robot, model=model, bodies=bodies_of(model))
 
 
 def _attach(model: pinocchio.Model, payload: Payload) -> None:

@@ -1,5 +1,7 @@
 """Collision checks of motions: planted cases, random cases against dense samples, and laws."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from collision_cases import (
@@ -8,11 +10,13 @@ from collision_cases import (
     random_arm,
     random_scene,
     random_spline,
+    two_balls,
 )
+from numpy.polynomial import Polynomial
 from scipy.interpolate import CubicSpline, PPoly
 
 import manip_dyn as md
-from manip_dyn.collision import JointCurve, interpolated_curve, sampled_curve
+from manip_dyn.collision import JointCurve, interpolated_curve, joint_curve, sampled_curve
 
 BAND = 1e-6
 """Clearance below which a result may be undecided, m."""
@@ -184,3 +188,62 @@ def test_planted_cases_have_no_false_result():
     results = check_planted_cases(200, seed=3)
     assert results["false"] == results["undecided outside the band"] == 0
     assert results["outside the band"] > 100
+
+
+def trajectory_message(names, times, **fields):
+    """Return an object with the fields of a trajectory_msgs/JointTrajectory."""
+    points = [
+        SimpleNamespace(
+            time_from_start=SimpleNamespace(sec=int(t), nanosec=round(t % 1.0 * 1e9)),
+            **{
+                field: fields[field][k] if field in fields else ()
+                for field in ("positions", "velocities", "accelerations")
+            },
+        )
+        for k, t in enumerate(times)
+    ]
+    return SimpleNamespace(joint_names=names, points=points)
+
+
+@pytest.mark.parametrize("order", [1, 3, 5])
+def test_trajectory_messages_are_checked_between_their_points(order):
+    """Points of a polynomial of the same order, with the joints in another order."""
+    robot = two_balls(0.1, 0.1, 0.5)
+    rng = np.random.default_rng(order)
+    polynomial = Polynomial(rng.normal(size=order + 1)), Polynomial(rng.normal(size=order + 1))
+    times = [0.5, 1.25, 2.0]
+    fields = {
+        name: [[p.deriv(k)(t) if k else p(t) for p in polynomial[::-1]] for t in times]
+        for k, name in enumerate(("positions", "velocities", "accelerations")[: (order + 1) // 2])
+    }
+    curve = joint_curve(robot, trajectory_message(["j1", "j0"], times, **fields))
+    assert curve.breaks == pytest.approx(times)
+    for t in np.linspace(0.5, 2.0, 13):
+        assert curve(t) == pytest.approx([p(t) for p in polynomial], abs=1e-12)
+
+
+def test_trajectory_message_that_collides_between_its_points():
+    robot = moving_ball("prismatic")
+    wall = md.Scene().add("wall", md.HalfSpace(), [0.0, 0.3, 0.0], [np.pi / 2, 0.0, 0.0])
+    fields = {"positions": [[0.0], [0.0]], "velocities": [[1.0], [-1.0]]}
+    message = trajectory_message(["j0"], [0.0, 0.5], **fields)
+    assert md.check_motion(robot, message, wall).clear
+    message = trajectory_message(["j0"], [0.0, 1.0], **fields)
+    result = md.check_motion(robot, message, wall)
+    assert result.clear is False
+    assert 0.0 < result.time < 0.5
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "fields", "message"),
+    [
+        (["j1"], [0.0, 1.0], {"positions": [[0], [1]]}, "joint_names"),
+        (["j0"], [0.0], {"positions": [[0]]}, "two points"),
+        (["j0"], [1.0, 1.0], {"positions": [[0], [1]]}, "increasing"),
+        (["j0"], [0.0, 1.0], {"positions": [[0], []]}, "positions"),
+        (["j0"], [0.0, 1.0], {"positions": [[0], [1]], "velocities": [[], [1]]}, "velocities"),
+    ],
+)
+def test_invalid_trajectory_messages_are_rejected(names, times, fields, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.check_motion(moving_ball("prismatic"), trajectory_message(names, times, **fields))

@@ -49,6 +49,8 @@ def test_scenes_are_immutable():
         ("objects: {a: {cylinder: {radius: 1}}}", "must have the key 'length'"),
         ("objects: {a: {sphere: 0.1, padding: -1}}", "padding of 'a'"),
         ("objects: {a: {half_space: {}, link: tool0}}", "must be None"),
+        ("objects: {a: {sphere: 1, mass: 2}}", "must be 0 kg without link"),
+        ("objects: {a: {sphere: 1, mass: -2, link: tool0}}", "mass of 'a'"),
         ("objects: {a: {mesh: missing.stl}}", "no such file"),
         ("objects: {a: {sphere: 0.1, position: [1e6, 0, 0]}}", "within 10000 m"),
         ("objects: [a]", "mapping"),
@@ -101,3 +103,44 @@ def test_hull_with_a_vertex_of_many_edges_is_accepted(tmp_path):
     robot = moving_ball("prismatic", radius=0.1)
     assert md.clearance(robot, [0.0], scene).distance == pytest.approx(0.2, abs=1e-9)
     assert md.check_motion(robot, [[-1.0], [1.0]], scene).least == pytest.approx(0.2, abs=1.1e-3)
+
+
+def test_masses_of_attached_parts_are_payloads(tmp_path):
+    """A box of 2 kg has the dynamics of an equal payload, as a box, mesh and two halves."""
+    arm = md.load_robot("pa10")
+    size, mass = np.array([0.1, 0.2, 0.3]), 2.0
+    position, rpy = [0.01, -0.02, 0.2], [0.3, -0.4, 0.5]
+    corners = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    lines = [f"v {x * 0.05} {y * 0.1} {z * 0.15}" for x, y, z in corners]
+    lines += ["f " + " ".join(str(k + 1) for k in face) for face in faces]
+    path = tmp_path / "box.obj"
+    path.write_text("\n".join(lines))
+
+    box = md.Scene().add("part", md.Box(size), position, rpy, link=arm.tip, mass=mass)
+    mesh = md.Scene().add("part", md.Mesh(str(path)), position, rpy, link=arm.tip, mass=mass)
+    turn = box.objects["part"].rotation
+    halves = md.Scene()
+    for name, side in (("left", -0.025), ("right", 0.025)):
+        place = position + turn @ [side, 0.0, 0.0]
+        half = md.Box([0.05, 0.2, 0.3])
+        halves = halves.add(name, half, place, rpy, link=arm.tip, mass=0.5 * mass)
+
+    tensor = turn @ np.diag(mass / 12.0 * (np.sum(size**2) - size**2)) @ turn.T
+    payload = [
+        mass,
+        *position,
+        *tensor[np.triu_indices(3)][[0, 3, 5]],
+        *tensor[[0, 0, 1], [1, 2, 2]],
+    ]
+    rng = np.random.default_rng(0)
+    q, v, tau = rng.normal(size=(3, arm.n))
+    expected = md.customize(arm).forward_dynamics(q, v, tau, payload=payload)
+    for scene, tolerance in ((box, 1e-9), (halves, 1e-9), (mesh, 1e-6)):  # 32-bit vertices
+        loaded = scene.loaded(arm)
+        accelerations = md.customize(loaded).forward_dynamics(q, v, tau)
+        assert accelerations == pytest.approx(expected, rel=tolerance)
+        assert md.clearance(loaded, q, scene).distance == md.clearance(arm, q, scene).distance
+    assert md.Scene().add("part", md.Box(size), link=arm.tip).loaded(arm) is arm
+    with pytest.raises(md.ManipDynError, match="link must be a link"):
+        md.Scene().add("part", md.Box(size), link="hand", mass=1.0).loaded(arm)
