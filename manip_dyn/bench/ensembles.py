@@ -128,7 +128,7 @@ def _fixed_steps(count: int) -> Row:
     per_step = [
         candidate._replace(evaluations=candidate.evaluations * steps) for candidate in candidates
     ]
-    problem = f"pa10, {count} motions over {DURATION:g} s, rk4 with {STEP:g} s; one step of one"
+    problem = f"pa10, {count} motions over {DURATION:g} s, rk4 with {STEP:g} s; per step"
     return Row(problem, compare(per_step, ROUNDS), [])
 
 
@@ -162,7 +162,7 @@ def _equal_errors(count: int) -> Iterator[Row]:
     candidates += heyoka_batches(motions, DURATION, TOLERANCES)
     timed = [Candidate(name, run, count) for name, run in candidates]
     errors = [float(np.abs(run() - exact).max()) for _, run in candidates]
-    problem = f"rr, {count} motions over {DURATION:g} s with tolerances, one thread; one motion"
+    problem = f"rr, {count} motions over {DURATION:g} s with tolerances, one thread; per motion"
     yield Row(problem, compare(timed, ROUNDS, time.thread_time), errors)
 
 
