@@ -300,14 +300,12 @@ def _ensemble(
 ) -> Ensemble:
     n, ends = robot.n, arrays.ends
     q, v = arrays.states[:, :, :n], arrays.states[:, :, n : 2 * n]
-    sampled = arm.energy(arrays.states)
-    with np.errstate(all="ignore"):
-        start = sampled[:, :1, 0] + sampled[:, :1, 1]
-    energy = _energy_balance(sampled, arrays.states[:, :, -1], start)
+    energy = arm.energy(arrays.states)
     energy_end = energy[:, -1]
     if np.any(ends[:, space.STATUS] != SUCCESS):  # the last samples of failed motions are missing
-        final = arm.energy(arrays.final[:, None])
-        energy_end = _energy_balance(final, arrays.final[:, None, -1], start)[:, 0]
+        with np.errstate(all="ignore"):  # some motions may have diverged
+            start = energy[:, 0, 0] + energy[:, 0, 1]
+        energy_end = arm.energy(arrays.final[:, None], start)[:, 0]
     finite = np.argwhere(np.isfinite(np.stack([robot.q_min, robot.q_max], axis=1)))
     reached = np.full(len(ends), -1)
     stopped = ends[:, space.STATUS] == 1
@@ -343,10 +341,3 @@ def _ensemble(
         limits_met=reached,
         saturated=cut_off & (arrays.peak >= robot.tau_max),
     )
-
-
-def _energy_balance(energies: Any, work: Any, start: Any) -> Any:
-    """Return an array (N, s, 4) of kinetic energy, potential energy, work and residual."""
-    with np.errstate(all="ignore"):  # some motions may have diverged
-        residual = energies[..., 0] + energies[..., 1] - start - work
-    return np.stack([energies[..., 0], energies[..., 1], work, residual], axis=2)

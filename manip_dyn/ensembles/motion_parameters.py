@@ -14,7 +14,7 @@ from manip_dyn.codegen import checked_payload, customize
 from manip_dyn.codegen.generation.taylor_series import LaneSeries, lane_series
 from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, base_parameters, rigid_bodies
 from manip_dyn.core.arrays import MATRIX, address_for
-from manip_dyn.core.checks import Matrix, Tensor, finite_array
+from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
@@ -100,8 +100,9 @@ def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
     return None
 
 
-ENERGY_BLOCK = 1 << 16
-"""Number of states per call of the energy kernel, rounded down to whole motions."""
+ENERGY_BLOCK = 1 << 12
+"""Number of states per call of the energy kernel, rounded down to whole motions. The states of
+a block remain in the cache."""
 
 
 class ArmParameters(NamedTuple):
@@ -126,12 +127,18 @@ class ArmParameters(NamedTuple):
     motion: Any
     inverse_dynamics: Any
 
-    def energy(self, states: Tensor) -> Tensor:
-        """Return kinetic and potential energies (N, s, 2) of states (N, s, 2 n or more)."""
+    def energy(self, states: Tensor, start: Vector | None = None) -> Tensor:
+        """Return kinetic energy, potential energy, work and residual (N, s, 4), J.
+
+        Args:
+            states: Positions, velocities and work (N, s, 2 n + 1).
+            start: Total energy at the start of each motion (N,). Default: that of the first
+                samples.
+        """
         n, kernels = self.robot.n, customize(self.robot).in_place
         loaded = self.bodies.shape[1] > 0
         motions, samples = states.shape[:2]
-        energies = np.empty((motions, samples, 2))
+        energies = np.empty((motions, samples, 4))
         some = max(ENERGY_BLOCK // max(samples, 1), 1)
         for first in range(0, motions, some):
             part = states[first : first + some, :, : 2 * n].reshape(-1, 2 * n)
@@ -144,7 +151,13 @@ class ArmParameters(NamedTuple):
                 kernels.energy_with_inertias_batch(y[:n], y[n:], bodies, out, 0, count)
             else:
                 kernels.energy_batch(y[:n], y[n:], out, 0, count)
-            energies[first : first + some] = out.T.reshape(-1, samples, 2)
+            block = energies[first : first + some]
+            block[..., :2] = out.T.reshape(-1, samples, 2)
+            block[..., 2] = states[first : first + some, :, 2 * n]
+            with np.errstate(all="ignore"):  # some motions may have diverged
+                total = block[..., 0] + block[..., 1]
+                initial = total[:, 0] if start is None else start[first : first + some]
+                block[..., 3] = total - initial[:, None] - block[..., 2]
         return energies
 
 

@@ -7,6 +7,8 @@ of the method (`MethodArrays`), the working memory `room` (`LaneMemory`), the re
 
 from __future__ import annotations
 
+from math import nan
+
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import rows
 from manip_dyn.core.compiled import inlined
@@ -146,7 +148,10 @@ def update_peak_efforts(rules, room, lane):
 
 @inlined(counted=False)
 def finish_motion(cases, rules, room, kept, lane, status):
-    """Write the results at the end of a lane's motion; leave the idle lane in a valid state."""
+    """Write the results at the end of a lane's motion; leave the idle lane in a valid state.
+
+    The remaining samples are NaN.
+    """
     n, m = rules.joints, 2 * rules.joints + 1
     block, now, motion = room.block, room.clock[lane], room.where[MOTION, lane]
     time_ns = room.where[BEGIN_NS, lane] + round(1e9 * now.t)
@@ -162,6 +167,11 @@ def finish_motion(cases, rules, room, kept, lane, status):
         kept.mean[motion, i] = block[MEAN * m + i, lane] / seconds if time_ns > 0 else final
         kept.low[motion, i] = block[LOW * m + i, lane]
         kept.high[motion, i] = block[HIGH * m + i, lane]
+    for sample in range(room.where[SAMPLE, lane], kept.states.shape[1]):
+        for i in range(m):
+            kept.states[motion, sample, i] = nan
+        for i in range(n):
+            kept.tau[motion, sample, i] = nan
     for i in range(n):
         kept.peak[motion, i] = room.peak[i, lane]
         kept.final_tau[motion, i] = room.tau[i, lane]

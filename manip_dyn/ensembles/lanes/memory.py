@@ -249,11 +249,11 @@ def lane_memory(
 
 
 def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
-    """Allocate the arrays of a batch, filled with NaN (`ends`: 0)."""
+    """Allocate the arrays of a batch; `ends` is zero, the others are not initialized."""
     m = 2 * n + 1
 
     def empty(*shape: int) -> Vector:
-        return np.full((motions, *shape), np.nan)
+        return np.empty((motions, *shape))
 
     return BatchArrays(
         states=empty(samples, m),
