@@ -70,7 +70,7 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
         "The motion respects the effort, speed and position limits. The command prints its "
         "switching times. Zero net work moves from rest to rest with one switch per joint. "
         "Minimum time is the fastest motion and supports nonzero velocities at its ends. Vectors "
-        "are comma-separated, in rad or m, and per s."
+        "are comma-separated, in rad or m, and rad/s or m/s."
     )
     command.epilog = examples(
         "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",

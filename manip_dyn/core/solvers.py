@@ -73,7 +73,7 @@ CONVERGED = 1e-12
 
 @compiled
 def box_minimum(hessian, slope, low, high, x):
-    """Minimize x' H x / 2 + slope' x within a box, one coordinate at a time.
+    """Minimize x^T H x / 2 + slope^T x within a box, one coordinate at a time.
 
     No step increases the function. After `MOST_SWEEPS` sweeps, the method stops without
     convergence. Source: Hildreth, "A quadratic programming procedure", 1957.

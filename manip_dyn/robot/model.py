@@ -188,9 +188,9 @@ class Robot:
         tau_max: Effort limits; inf if the URDF has none.
         damping: Viscous damping, N m s/rad or N s/m.
         coulomb_friction: Coulomb friction, N m or N; see `Friction`.
-        static_friction: Maximum friction at rest, not below Coulomb friction.
-        stribeck_velocity: Velocity scale of the transition from static to Coulomb friction; 0 for
-            a jump.
+        static_friction: Maximum friction at rest, not below Coulomb friction, N m or N.
+        stribeck_velocity: Velocity scale of the transition from static to Coulomb friction, rad/s
+            or m/s; 0 for a jump.
         armature: Rotor inertia at the joint, kg m^2 or kg.
         stiffness: Stiffness of the joint springs, N m/rad or N/m; 0 for no spring.
         rest: Joint positions at which the springs exert no effort.

@@ -51,7 +51,7 @@ class MechanismParameters(RecordedParameters, SteppingParameters):
     rtol: float = parameter(
         RTOL, "Relative tolerance of the independent coordinates and velocities", "", 1e-14, 0.1
     )
-    atol: float = parameter(0.0, "Absolute tolerance; 0: equal to rtol", "m (and per s)", 0.0, 0.1)
+    atol: float = parameter(0.0, "Absolute tolerance; 0: equal to rtol", "m and m/s", 0.0, 0.1)
     frame: str = parameter("world", "Frame of poses and markers")
 
 

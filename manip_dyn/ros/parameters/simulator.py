@@ -62,7 +62,7 @@ class SimulatorParameters(
     atol: float = parameter(
         Integrator.atol,
         "Absolute tolerance; 0: equal to rtol",
-        "rad or m (and per s)",
+        "rad or m, and rad/s or m/s",
         0.0,
         0.1,
         dynamic=True,

@@ -221,7 +221,7 @@ class FollowedMotion:
         self._after = self._braking()
 
     def hold(self, duration_ns: int) -> None:
-        """Delay the rest of the trajectory, ns: the arm has not followed it in this time."""
+        """Delay the rest of the trajectory by a time in which the arm has not followed it, ns."""
         self._start_ns += duration_ns
 
     def end(self, outcome: Outcome) -> None:
@@ -283,7 +283,8 @@ class PlannedMotion:
         purpose: The goal of the plan.
         departure: Departure at which the plan begins; None for a start at rest, and once the plan
             has begun.
-        rows: Times (s) and efforts (n,) to publish. Efforts are constant between the times.
+        rows: Times (s) and efforts (n,), N m or N, to publish. Efforts are held constant between
+            these times.
         values: Named values for the status.
     """
 
@@ -406,7 +407,7 @@ class PlannedMotion:
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
     def hold(self, duration_ns: int) -> None:
-        """Delay the rest of the motion, ns: the arm has not followed it in this time."""
+        """Delay the rest of the motion by a time in which the arm has not followed it, ns."""
         self._began_ns += duration_ns
 
     def is_over(self, measured: MeasuredState) -> bool:

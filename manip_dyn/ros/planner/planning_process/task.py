@@ -104,7 +104,7 @@ class PreparedPlan(NamedTuple):
     Attributes:
         plan: The plan.
         reference: Motion of the plan, sampled for `PlanExecutor`.
-        rows: Times (s) and efforts (n,). Efforts are constant between the times.
+        rows: Times (s) and efforts (n,), N m or N. Efforts are held constant between these times.
         net_work: Largest magnitude of the net work of a link, J; None for a moving start.
     """
 
