@@ -3,12 +3,20 @@
 import numpy as np
 import pytest
 from arms import PANDA, UR5, example
-from collision_cases import LINK, collision, moving_ball, random_arm, random_scene
+from collision_cases import (
+    LINK,
+    collision,
+    moving_ball,
+    random_arm,
+    random_scene,
+    random_spline,
+)
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.collision import collision_model
+from manip_dyn.robot import Oracle
 
 FINGERS = {"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0}
 
@@ -79,6 +87,12 @@ def test_moving_the_base_frame_changes_no_distance():
         first, second = md.clearance(robot, q, scene), md.clearance(moved, q, moved_scene)
         assert first.pair == second.pair
         assert first.distance == pytest.approx(second.distance, abs=1e-7)
+    for size in (0.1, 0.3, 0.5):
+        curve = random_spline(rng, robot.n, size)
+        first = md.check_motion(robot, curve, scene)
+        second = md.check_motion(moved, curve, moved_scene)
+        assert first.clear is second.clear
+        assert first.least == pytest.approx(second.least, abs=2e-3)
 
 
 def test_attached_object_moves_with_its_link():
@@ -95,6 +109,15 @@ def test_attached_object_moves_with_its_link():
     assert ("l0", "part") in pairs
     alone = collision_model(robot, target).pairs
     assert ("l2", "target") in alone
+
+    arm = md.load_robot("rr")  # without collision shapes
+    both = md.Scene().add("part", md.Sphere(0.05), [0.1, 0.2, 0.3], link=arm.tip)
+    both = both.add("target", md.Sphere(0.1), [0.4, 0.5, 0.2])
+    for q in rng.uniform(-3.0, 3.0, (5, 2)):
+        centre = (Oracle(arm).forward_kinematics(q) @ [0.1, 0.2, 0.3, 1.0])[:3]
+        expected = np.linalg.norm(centre - [0.4, 0.5, 0.2]) - 0.15
+        assert md.clearance(arm, q, both).distance == pytest.approx(expected, abs=1e-9)
+        assert md.PostureCheck(arm, both).distance(q) == pytest.approx(expected, abs=1e-9)
 
 
 def test_clearance_is_lipschitz_in_the_padding():
@@ -248,3 +271,57 @@ def test_distances_from_a_hull_of_many_vertices_are_exact(tmp_path):
             expected = md.clearance(robot, q, scene).distance
             if expected > 0.0:
                 assert check.distance(q) == pytest.approx(expected, abs=1e-7)
+
+
+def test_distances_agree_with_mujoco():
+    """MuJoCo reads the same URDF, with the objects as geoms of the world."""
+    mujoco = pytest.importorskip("mujoco")
+    kinds = {
+        md.Box: (mujoco.mjtGeom.mjGEOM_BOX, lambda box: 0.5 * box.size),
+        md.Sphere: (mujoco.mjtGeom.mjGEOM_SPHERE, lambda ball: [ball.radius, 0.0, 0.0]),
+        md.Cylinder: (mujoco.mjtGeom.mjGEOM_CYLINDER, _radius_and_half),
+        md.Capsule: (mujoco.mjtGeom.mjGEOM_CAPSULE, _radius_and_half),
+    }
+    contacts = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        robot, scene = random_arm(rng), random_scene(rng, reach=0.6)
+        spec = mujoco.MjSpec.from_string(robot.urdf)
+        for entry in scene.objects.values():
+            if isinstance(entry.shape, md.HalfSpace) or entry.padding:
+                scene = scene.without(entry.name)
+                continue
+            kind, size = kinds[type(entry.shape)]
+            turn = Rotation.from_matrix(entry.rotation).as_quat()[[3, 0, 1, 2]]
+            spec.worldbody.add_geom(
+                name=entry.name, type=kind, size=size(entry.shape), pos=entry.position, quat=turn
+            )
+        model = spec.compile()
+        model.opt.ccd_tolerance, model.opt.ccd_iterations = 1e-9, 200
+        data = mujoco.MjData(model)
+        geoms = dict[str, list[int]]()
+        for k in range(model.ngeom):
+            body = model.body(model.geom(k).bodyid[0]).name.replace("world", "base")
+            geoms.setdefault(model.geom(k).name or body, []).append(k)
+        check = md.PostureCheck(robot, scene)
+        for q in rng.uniform(-1.5, 1.5, (20, robot.n)):
+            for name, position in zip(robot.joint_names, q, strict=True):
+                data.joint(name).qpos[0] = position
+            mujoco.mj_kinematics(model, data)
+            expected = min(
+                mujoco.mj_geomDistance(model, data, i, j, 10.0, None)
+                for first, second in collision_model(robot, scene).pairs
+                for i in geoms[first]
+                for j in geoms[second]
+            )
+            result = md.clearance(robot, q, scene)
+            assert result.clear == (expected > 0.0) == check.are_clear([q])[0]
+            contacts += not result.clear
+            if result.clear:
+                assert result.distance == pytest.approx(expected, abs=1e-7)
+                assert check.distance(q) == pytest.approx(expected, abs=1e-7)
+    assert 10 < contacts < 90
+
+
+def _radius_and_half(shape):
+    return [shape.radius, 0.5 * shape.length, 0.0]
