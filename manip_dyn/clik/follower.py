@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.clik.law.collision_avoidance import avoided, examine_all, neighbourhood
 from manip_dyn.clik.law.joint_velocity import joint_velocity, law_memory, set_constants
 from manip_dyn.clik.law.poses import DESIRED, ROTATION, TWIST, checked_pose
 from manip_dyn.clik.law.settings import ClikSettings, checked_settings, task_of
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.samples import TrackingSample, fill_row, row_size, sample_of
+from manip_dyn.collision import Scene, clearance
 from manip_dyn.core.arrays import address_of, call_writing, row
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled import compiled, is_compiled
@@ -109,10 +111,12 @@ class PathFollower:
         settings: ClikSettings | None = None,
         method: str | Method = "rk4",
         deadlines: bool = True,
+        scene: Scene | None = None,
     ):
         """Start at the joint positions `q0` (n,) at path time 0, with steps of `step` s.
 
-        With `deadlines`, all functions that a step may call are compiled now. Otherwise a step may
+        With a `scene`, the arm avoids collisions with itself and the objects of the scene. With
+        `deadlines`, all functions that a step may call are compiled now. Otherwise a step may
         wait for the compiler.
         """
         self.robot, self.path = robot, check_path(path)
@@ -120,9 +124,13 @@ class PathFollower:
         self.method = check_method(method)
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
+        if scene is not None:
+            check_clear(robot, self._q0, scene)
         self._engine = tracking_engine(robot, method)
         self._settings, self._complete = checked_settings(settings), deadlines
-        memory = law_memory(robot, self._settings, self.step_size, deadlines)
+        self._scene = scene
+        self._hood = None if scene is None else neighbourhood(robot, scene)
+        memory = law_memory(robot, self._settings, self.step_size, deadlines, self._hood)
         self._p = tracking_arguments(path, memory)
         self._rate = np.empty(robot.n + 1)
         self.reset()
@@ -137,7 +145,9 @@ class PathFollower:
 
     @settings.setter
     def settings(self, settings: ClikSettings) -> None:
-        set_constants(self._p.memory, self.robot, settings, self.step_size, self._complete)
+        set_constants(
+            self._p.memory, self.robot, settings, self.step_size, self._complete, self._hood
+        )
         self._settings = settings
         self.restart()
 
@@ -145,6 +155,14 @@ class PathFollower:
     def path_time(self) -> float:
         """Path time of the desired pose, s."""
         return float(self._y[-1])
+
+    @property
+    def avoided(self) -> tuple[float, tuple[str, str]] | None:
+        """Least distance, m, and names of the pair whose collision the arm has avoided, or None.
+
+        It refers to the motion since the last reset or change of the settings.
+        """
+        return None if self._hood is None else avoided(self._hood, self.robot, self._scene)
 
     @property
     def unstable(self) -> str:
@@ -166,6 +184,8 @@ class PathFollower:
         self._space = self._engine.space(step=self.step_size, every_step=True)
         self._engine.start(self._space, 0.0, np.array([[np.inf, -np.inf, np.inf, 0.0]]))
         self.status = Status.SUCCESS
+        if self._hood is not None:
+            examine_all(self._hood)
 
     def restart(self) -> None:
         """Discard the past steps of a multistep method, after a change of the path or settings."""
@@ -199,7 +219,9 @@ class PathFollower:
             for array, copy in zip(arrays, before, strict=True):
                 array[:] = copy
             self._complete = True
-            set_constants(self._p.memory, self.robot, self.settings, self.step_size)
+            set_constants(
+                self._p.memory, self.robot, self.settings, self.step_size, hood=self._hood
+            )
             rows = compute()
         return rows
 
@@ -222,6 +244,13 @@ class PathFollower:
         rows = np.empty((len(times), row_size(n)))
         look(times, inside, self._p, self._rate, rows)
         return rows
+
+
+def check_clear(robot: Robot, q: Vector, scene: Scene) -> None:
+    """Raise `ManipDynError` if an arm at q (n,) touches itself or a scene."""
+    result = clearance(robot, q, scene)
+    if not result.clear:
+        raise ManipDynError(f"initial position must be free of collisions, got: {result.reason}.")
 
 
 def check_path(path: Any) -> Path:
@@ -283,16 +312,24 @@ class VelocitySolver:
         settings: Settings of the law.
     """
 
-    def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
+    def __init__(
+        self,
+        robot: Robot,
+        settings: ClikSettings | None = None,
+        step: float = 1e-3,
+        scene: Scene | None = None,
+    ):
         """Compile the law for a robot; each velocity is applied for `step` s.
 
-        All functions that a call may need are compiled at construction.
+        With a `scene`, the velocities avoid collisions of the arm with itself and the objects of
+        the scene. All functions that a call may need are compiled at construction.
         """
         positive("step", step, "s")
         self.robot = robot
         self.settings = checked_settings(settings)
         self.in_place: Callable[..., float] = velocity
-        self.memory = law_memory(robot, self.settings, step)
+        self._hood = None if scene is None else neighbourhood(robot, scene)
+        self.memory = law_memory(robot, self.settings, step, hood=self._hood)
         self.in_place(np.zeros(robot.n), np.zeros(DESIRED), self.memory, np.empty(robot.n))
 
     def __call__(

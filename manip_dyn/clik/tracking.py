@@ -16,7 +16,7 @@ from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.postures import REACHED, posture_at, postures_at
 from manip_dyn.clik.samples import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
-from manip_dyn.collision import JointCurve, sampled_curve
+from manip_dyn.collision import JointCurve, Scene, clearance, sampled_curve
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector, nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result, data_frame
@@ -208,6 +208,9 @@ def _status_and_reason(
         k = int(np.argmin(scale))
         sentences.append(f"joint speeds were scaled by {scale[k]:.3g} at {t[k]:.3f} s")
         sentences.append(f"the path took {t[-1] - path_time[-1]:.3f} s longer")
+    if follower.avoided is not None:
+        distance, pair = follower.avoided
+        sentences.append(f"{pair[0]} avoided {pair[1]} at a distance of {distance:.3g} m")
     held = rows[:, ROW_JOINTS + 2 * n :]
     for k in np.flatnonzero(held.any(axis=1))[:1]:
         joints = ", ".join(names[i] for i in np.flatnonzero(held[k]))
@@ -313,6 +316,7 @@ def track(
     duration: float | None = None,
     settings: ClikSettings | None = None,
     tolerance: float = 1e-3,
+    scene: Scene | None = None,
 ) -> TrackResult:
     """Follow `path` with the tool of `robot` by closed-loop inverse kinematics.
 
@@ -333,14 +337,17 @@ def track(
         settings: Gain, inverse, null space and limits.
         tolerance: Largest errors on the path, m and rad. Twice the initial error, decaying at half
             the gain, is added.
+        scene: Objects around the arm. The arm avoids them and itself: in the null space if it is
+            redundant, otherwise it leaves the path. ``md.check_motion(robot, result, scene)``
+            checks the result. Default: collisions are not considered.
 
     Returns:
         The motion with a sample at the start and after every step. Its `status` and `reason`
         report failures.
 
     Raises:
-        ManipDynError: If an argument is invalid, or if `q0` is None or "best" and the first pose
-            is out of reach.
+        ManipDynError: If an argument is invalid, if `q0` collides, or if `q0` is None or "best"
+            and no clear posture with the first pose is found.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):
@@ -354,7 +361,11 @@ def track(
         start = posture_at(robot, path.pose(0.0), controlled=controlled)
     else:
         start = finite_vector("q0", q0, robot.n)
-    follower = PathFollower(robot, path, start, step, settings, method, deadlines=False)
+    if isinstance(q0, (str, type(None))) and scene is not None:
+        start = clear_start(robot, path.pose(0.0), start, scene, controlled)
+    follower = PathFollower(
+        robot, path, start, step, settings, method, deadlines=False, scene=scene
+    )
     if not isinstance(q0, str):
         return _run_follower(follower, steps, tolerance)
 
@@ -364,13 +375,34 @@ def track(
         return _run_follower(follower, steps, tolerance, explained=False)
 
     candidates = candidate_settings(robot, settings)
-    best = best_track(robot, postures_at(robot, path.pose(0.0), controlled), candidates, follow)
+    starts = postures_at(robot, path.pose(0.0), controlled)
+    if scene is not None:
+        starts = (q for q in starts if clearance(robot, q, scene).clear)
+    best = best_track(robot, starts, candidates, follow)
     if best is None or not best.success:
         follower.settings = candidates[0] if best is None else best.settings
         follower.reset(start if best is None else best.q[0])
         run = _run_follower(follower, steps, tolerance, explained=False)
         return replace(run, reason=f"no start follows the path; the best: {run.reason}")
     return best
+
+
+def clear_start(
+    robot: Robot, pose: Pose, q: Vector, scene: Scene, controlled: Sequence[bool] | None = None
+) -> Vector:
+    """Return `q` (n,) if it does not collide, or another posture (n,) with the pose.
+
+    Raises:
+        ManipDynError: If all postures that are found collide.
+    """
+    for start in (q, *postures_at(robot, pose, controlled)):
+        result = clearance(robot, start, scene)
+        if result.clear:
+            return start
+    raise ManipDynError(
+        f"the first pose must be reachable without collision, got {result.reason} in the last "
+        "posture that was tried."
+    )
 
 
 def _run_follower(

@@ -71,8 +71,8 @@ class Workspace(NamedTuple):
         q: Postures at the start, the middle and the end of a node (3, n).
         change: Bounds of displacement, velocity, acceleration and velocity jumps (4, n).
         reach: Velocities (n,) of the points of a body per unit of joint velocity.
-        corners: Corners of a simplex (5, 3).
-        kept: Indices of corners (4,).
+        corners: Corners of a simplex (5, 6), see `separation`.
+        kept: Indices of corners (3,) and the number of corners.
         centre: Centres of the balls around all pieces (k, 3) at the middle, base frame, m.
     """
 

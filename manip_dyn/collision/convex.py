@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE
 from manip_dyn.collision.support import cell_of
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core import arrays
 from manip_dyn.core.compiled import compiled, inlined
 
 Index = NDArray[np.int64]
@@ -32,10 +32,10 @@ CONTACT = 1e-24
 class Bodies(NamedTuple):
     """Bodies of a robot for forward kinematics; see `manip_dyn.robot.Body`."""
 
-    parent: Index
-    prismatic: NDArray[np.bool_]
-    rotation: Tensor
-    translation: Matrix
+    parent: arrays.Index
+    prismatic: arrays.Flags
+    rotation: arrays.Tensor
+    translation: arrays.Matrix
 
 
 class Pieces(NamedTuple):
@@ -44,7 +44,7 @@ class Pieces(NamedTuple):
     Attributes:
         kind: Kinds (k,) of the cores.
         body: Bodies (k,); the number of bodies for the base.
-        begin: Index (k + 1,) of the first point of each core.
+        begin: arrays.Index (k + 1,) of the first point of each core.
         points: Points of the cores (m, 3), m.
         axis: Axes (k, 3) of cylinders and normals of half-spaces.
         disc: Radii (k,) of the bases of cylinders, m.
@@ -57,18 +57,18 @@ class Pieces(NamedTuple):
         extreme: Indices of the points that may be extreme in the directions of each cell.
     """
 
-    kind: Index
-    body: Index
-    begin: Index
-    points: Matrix
-    axis: Matrix
-    disc: Vector
-    radius: Vector
-    centre: Matrix
-    ball: Vector
-    table: Index
-    cell: Index
-    extreme: Index
+    kind: arrays.Index
+    body: arrays.Index
+    begin: arrays.Index
+    points: arrays.Matrix
+    axis: arrays.Matrix
+    disc: arrays.Vector
+    radius: arrays.Vector
+    centre: arrays.Matrix
+    ball: arrays.Vector
+    table: arrays.Index
+    cell: arrays.Index
+    extreme: arrays.Index
 
 
 class PiecePairs(NamedTuple):
@@ -77,16 +77,16 @@ class PiecePairs(NamedTuple):
     Attributes:
         first: Indices (p,) of the first pieces, which may be half-spaces.
         second: Indices (p,) of the second pieces.
-        chain: Index (p,) of the chain of joints between both.
-        begin: Index (c + 1,) of the first joint of each chain in `joints`.
+        chain: arrays.Index (p,) of the chain of joints between both.
+        begin: arrays.Index (c + 1,) of the first joint of each chain in `joints`.
         joints: Joints of all chains, from the first to the second body.
     """
 
-    first: Index
-    second: Index
-    chain: Index
-    begin: Index
-    joints: Index
+    first: arrays.Index
+    second: arrays.Index
+    chain: arrays.Index
+    begin: arrays.Index
+    joints: arrays.Index
 
 
 @compiled
@@ -212,7 +212,7 @@ def gap(pieces, first, second, poses, x, y, z):
 
 @compiled(python=False, counted=False)
 def difference_point(pieces, first, second, poses, x, y, z):
-    """Return the point b - a with the smallest component along a direction, base frame."""
+    """Return the point b - a with the smallest component along a direction, and b, base frame."""
     a, b = pieces.body[first], pieces.body[second]
     u, v, w = to_body(poses, a, x, y, z)
     _, px, py, pz = extreme_point(pieces, first, u, v, w)
@@ -220,16 +220,17 @@ def difference_point(pieces, first, second, poses, x, y, z):
     u, v, w = to_body(poses, b, -x, -y, -z)
     _, px, py, pz = extreme_point(pieces, second, u, v, w)
     bx, by, bz = point_in_base(poses, b, px, py, pz)
-    return bx - ax, by - ay, bz - az
+    return bx - ax, by - ay, bz - az, bx, by, bz
 
 
 @compiled(python=False, counted=False)
 def closest_of_simplex(corners, count, kept):
     """Find the point of a simplex that is closest to the origin.
 
-    All faces with the last corner are tried. The corners (4, 3) of the best face are moved to the
-    front. The point is a convex combination of the corners even if a face is degenerate, so that
-    its distance from the origin is an upper bound.
+    All faces with the last corner are tried. The corners (4, 6) of the best face are moved to the
+    front. Their last three components are the points of the second piece. The closest point is a
+    convex combination of the corners even if a face is degenerate, so that its distance from the
+    origin is an upper bound.
 
     Returns:
         The number of corners of the face and its closest point. The number is 5 if the origin is
@@ -293,10 +294,10 @@ def closest_of_simplex(corners, count, kept):
     write = 0
     for k in range(last):
         if mask_best >> k & 1:
-            for c in range(3):
+            for c in range(6):
                 corners[write, c] = corners[k, c]
             write += 1
-    for c in range(3):
+    for c in range(6):
         corners[write, c] = corners[last, c]
     return size, bx, by, bz
 
@@ -306,7 +307,8 @@ def separation(pieces, first, second, poses, normal, corners, kept, limit):
     """Return an upper bound of the distance of two pieces, m, and write a direction of separation.
 
     The direction `normal` (3,), a unit vector in the frame of the first piece's body, is the
-    initial guess. It is not changed if the cores overlap.
+    initial guess. It is not changed if the cores overlap. `nearest_point` requires the last
+    simplex, which is written to `corners` (5, 6), with the number of its corners in `kept[3]`.
 
     Returns:
         The distance of two points of the pieces, or minus the sum of their radii if the cores
@@ -319,16 +321,17 @@ def separation(pieces, first, second, poses, normal, corners, kept, limit):
             normal[k] = pieces.axis[first, k]
         return gap(pieces, first, second, poses, normal[0], normal[1], normal[2])
     dx, dy, dz = from_body(poses, a, normal[0], normal[1], normal[2])
-    x, y, z = difference_point(pieces, first, second, poses, dx, dy, dz)
+    x, y, z, px, py, pz = difference_point(pieces, first, second, poses, dx, dy, dz)
     lower = dx * x + dy * y + dz * z - radii
     if lower > limit:
         return lower
     corners[0, 0], corners[0, 1], corners[0, 2] = x, y, z
+    corners[0, 3], corners[0, 4], corners[0, 5] = px, py, pz
     count, square = 1, x * x + y * y + z * z
     for _ in range(ITERATIONS):
         if square < CONTACT:
             return -radii
-        u, v, w = difference_point(pieces, first, second, poses, x, y, z)
+        u, v, w, px, py, pz = difference_point(pieces, first, second, poses, x, y, z)
         along = x * u + y * v + z * w
         if along > 0.0 and along > (limit + radii) * sqrt(square):
             length = sqrt(square)
@@ -337,6 +340,7 @@ def separation(pieces, first, second, poses, normal, corners, kept, limit):
         if square - along <= CONVERGED * square:
             break
         corners[count, 0], corners[count, 1], corners[count, 2] = u, v, w
+        corners[count, 3], corners[count, 4], corners[count, 5] = px, py, pz
         count, px, py, pz = closest_of_simplex(corners, count + 1, kept)
         if count == 5:
             return -radii
@@ -345,8 +349,48 @@ def separation(pieces, first, second, poses, normal, corners, kept, limit):
             break  # no progress because of rounding
         x, y, z, square = px, py, pz, smaller
     length = sqrt(square)
+    kept[3] = count
     normal[0], normal[1], normal[2] = to_body(poses, a, x / length, y / length, z / length)
     return length - radii
+
+
+@compiled(python=False, counted=False)
+def nearest_point(corners, count):
+    """Return the point of the second core that is nearest to the first, base frame, m.
+
+    Args:
+        corners: Last simplex of `separation` (5, 6).
+        count: Number of its corners, at most 3.
+    """
+    s, t, last = 0.0, 0.0, max(count - 1, 0)
+    if count > 1:
+        ox, oy, oz = corners[0, 0], corners[0, 1], corners[0, 2]
+        ex, ey, ez = corners[1, 0] - ox, corners[1, 1] - oy, corners[1, 2] - oz
+        fx, fy, fz = corners[last, 0] - ox, corners[last, 1] - oy, corners[last, 2] - oz
+        ee, ef = _dot(ex, ey, ez, ex, ey, ez), _dot(ex, ey, ez, fx, fy, fz)
+        ff, eo = _dot(fx, fy, fz, fx, fy, fz), _dot(ex, ey, ez, ox, oy, oz)
+        fo = _dot(fx, fy, fz, ox, oy, oz)
+        square = ee * ff - ef * ef
+        if count == 3 and square > 0.0:
+            s, t = (ef * fo - ff * eo) / square, (ef * eo - ee * fo) / square
+        elif ee > 0.0:
+            s = -eo / ee
+    return (
+        corners[0, 3]
+        + s * (corners[1, 3] - corners[0, 3])
+        + t * (corners[last, 3] - corners[0, 3]),
+        corners[0, 4]
+        + s * (corners[1, 4] - corners[0, 4])
+        + t * (corners[last, 4] - corners[0, 4]),
+        corners[0, 5]
+        + s * (corners[1, 5] - corners[0, 5])
+        + t * (corners[last, 5] - corners[0, 5]),
+    )
+
+
+@inlined
+def _dot(ax, ay, az, bx, by, bz):
+    return ax * bx + ay * by + az * bz
 
 
 @compiled(python=False, counted=False)

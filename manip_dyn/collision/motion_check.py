@@ -212,7 +212,7 @@ def _search(
         np.zeros((3, n)),
         np.zeros((4, n)),
         np.zeros(n),
-        np.zeros((5, 3)),
+        np.zeros((5, 6)),
         np.zeros(4, dtype=np.int64),
         arrays.pieces.centre.copy(),
     )

@@ -32,8 +32,8 @@ class PostureMemory(NamedTuple):
         poses: Poses of the bodies (n + 1, 12).
         normal: Direction of separation (3,) of a pair.
         centre: Centres of the balls around all pieces (k, 3), base frame, m.
-        corners: Corners of a simplex (5, 3).
-        kept: Indices of corners (4,).
+        corners: Corners of a simplex (5, 6), see `separation`.
+        kept: Indices of corners (3,) and the number of corners.
         closest: Index (1,) of the closest pair.
     """
 
@@ -98,7 +98,7 @@ class PostureCheck:
                 np.zeros((len(robot.bodies) + 1, 12)),
                 np.zeros(3),
                 self._arrays.pieces.centre.copy(),
-                np.zeros((5, 3)),
+                np.zeros((5, 6)),
                 np.zeros(4, dtype=np.int64),
                 np.zeros(1, dtype=np.int64),
             )

@@ -127,6 +127,9 @@ VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
 WORDS = types.int64[::1]
 Vector = Annotated[np.ndarray, VECTOR]
 Matrix = Annotated[np.ndarray, MATRIX]
+Tensor = Annotated[np.ndarray, types.float64[:, :, ::1]]
+Index = Annotated[np.ndarray, WORDS]
+Flags = Annotated[np.ndarray, types.boolean[::1]]
 Addresses = Annotated[np.ndarray, WORDS]
 """Array of addresses of compiled functions for `call_writing`; see `table_of`."""
 _WORD = ir.IntType(64)
@@ -414,10 +417,18 @@ value_of: Any = _same if PLAIN else _value_of
 
 
 @functools.cache
-def array_types(fields: Any) -> tuple[types.Array, ...]:
-    """Return the numba types of the arrays of a NamedTuple class, from its annotations."""
+def array_types(fields: Any) -> tuple[Any, ...]:
+    """Return the numba types of the fields of a NamedTuple class, from its annotations.
+
+    The fields are arrays, or named tuples of these.
+    """
     hints = get_type_hints(fields, include_extras=True)
-    return tuple(hint.__metadata__[0] for hint in hints.values())
+    return tuple(
+        types.NamedTuple(array_types(hint), hint)
+        if hasattr(hint, "_fields")
+        else hint.__metadata__[0]
+        for hint in hints.values()
+    )
 
 
 def packed(arrays: Any) -> Any:
@@ -448,14 +459,15 @@ def overwrite(memory: Any, values: Any) -> None:
     """
     if PLAIN:
         for target, source in zip(memory, values, strict=True):
-            target[:] = source
+            if target is not source:
+                target[:] = source
     else:
         first = (values[0] - values.ctypes.data) // 8  # the words contain addresses
         memory[first:] = values[first:]
 
 
 def unpacking(fields: type[tuple]) -> Any:
-    """Return a function for compiled code that converts a `packed` array to a reference.
+    """Return a function that converts `packed` arrays or `words_of` a reference to a reference.
 
     Args:
         fields: The NamedTuple class of the reference.
@@ -473,6 +485,15 @@ def unpacking(fields: type[tuple]) -> Any:
         return kind(memory), generate
 
     return unpacked
+
+
+def words_of(reference: Any) -> Any:
+    """Return the machine words of a reference as an array (int64), which `unpacking` converts.
+
+    The reference must not be garbage-collected while compiled code uses the words. In plain
+    Python, the named tuple itself is returned.
+    """
+    return reference if PLAIN else reference.words
 
 
 def table_of(addresses: Sequence[Any]) -> Any:

@@ -38,6 +38,11 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.clik.law.collision_avoidance import (
+    Neighbourhood,
+    avoid_collisions,
+    examine_all,
+)
 from manip_dyn.clik.law.inverses import (
     NEGLIGIBLE,
     add_decomposed,
@@ -53,6 +58,8 @@ from manip_dyn.clik.law.inverses import (
 from manip_dyn.clik.law.poses import COLUMNS, DESIRED, TWIST, pose_error, scale_orientation_error
 from manip_dyn.clik.law.settings import (
     AVOIDANCE_GAIN,
+    COLLISION_SCALE,
+    COLLISIONS,
     CONTROLLED,
     DAMPING,
     ERROR,
@@ -78,7 +85,16 @@ from manip_dyn.clik.law.settings import (
     task_of,
 )
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
-from manip_dyn.core.arrays import WORDS, address_for, call_writing, overwrite, packed, table_of
+from manip_dyn.core.arrays import (
+    VECTOR,
+    WORDS,
+    address_for,
+    call_writing,
+    overwrite,
+    packed,
+    table_of,
+    words_of,
+)
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
@@ -308,12 +324,15 @@ def joint_velocity(q, memory, v):
         task.freedom[i] = task.joints[FREEDOM, i]
         task.held[i] = task.wish[i] = 0.0
     fill_jacobian(task)
+    task.report[COLLISION_SCALE] = 1.0
     gains = numbers[POSTURE_GAIN] + numbers[AVOIDANCE_GAIN] + numbers[MANIPULABILITY_GAIN]
     null_motion = gains != 0.0
     if null_motion:
         _call(NULL_MOTION, memory)
     for _ in range(n + 1):
         _solve(memory, null_motion, v)
+        if task.functions[COLLISIONS]:
+            call_writing(task.functions[COLLISIONS], (memory, v))
         if not _hold_worst_joint(task, v):
             break
         null_motion = True
@@ -427,6 +446,7 @@ def _scale_to_speed_limits(task, v):
     if scale < 1.0:
         for i in range(task.freedom.size):
             v[i] *= scale
+    scale *= task.report[COLLISION_SCALE]
     task.report[SCALE] = scale
     return scale
 
@@ -438,7 +458,13 @@ def scale_error(memory):
     scale_orientation_error(task.desired, task.actual, task.numbers[ERROR], task.error)
 
 
-def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool = True) -> Any:
+def law_memory(
+    robot: Robot,
+    settings: ClikSettings,
+    step: float,
+    complete: bool = True,
+    hood: Neighbourhood | None = None,
+) -> Any:
     """Return a packed `Task` with the constants of a law.
 
     Args:
@@ -447,6 +473,7 @@ def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool
         step: Time for which each velocity is applied, s.
         complete: Whether to compile all functions of the law. Otherwise functions for large errors
             and singular postures may be missing, see `joint_velocity`.
+        hood: Pairs whose collisions are avoided. The caller must not discard it.
     """
     n, zeros = robot.n, np.zeros
     task = Task(
@@ -458,9 +485,16 @@ def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool
         error=zeros(6),
         twist=zeros(6),
         rest=zeros(6),
-        report=zeros(4),
+        report=zeros(5),
         lost=zeros(6),
-        functions=table_of([*addresses(robot, "kinematics"), *_branches(settings, complete)]),
+        functions=table_of(
+            [
+                *addresses(robot, "kinematics"),
+                *_branches(settings, complete),
+                address_for(avoid_collisions, (WORDS, VECTOR)) if hood is not None else 0,
+            ]
+        ),
+        neighbourhood=np.zeros(0, dtype=np.int64) if hood is None else words_of(hood),
         desired=zeros(DESIRED),
         actual=zeros(12 + 6 * n),
         q=zeros(n),
@@ -492,10 +526,17 @@ def _branches(settings: ClikSettings, complete: bool) -> list[Any]:
 
 
 def set_constants(
-    memory: Any, robot: Robot, settings: ClikSettings, step: float, complete: bool = True
+    memory: Any,
+    robot: Robot,
+    settings: ClikSettings,
+    step: float,
+    complete: bool = True,
+    hood: Neighbourhood | None = None,
 ) -> None:
     """Overwrite `memory` with a new `law_memory`.
 
     Invalid constants raise `ManipDynError` and change nothing.
     """
-    overwrite(memory, law_memory(robot, settings, step, complete))
+    overwrite(memory, law_memory(robot, settings, step, complete, hood))
+    if hood is not None:
+        examine_all(hood)

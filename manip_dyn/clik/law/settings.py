@@ -19,6 +19,7 @@ INVERSES = ("pseudo_inverse", "constant", "manipulability", "filtered")
 PSEUDO_INVERSE, CONSTANT, MANIPULABILITY, FILTERED = range(4)
 GAIN, ERROR, INVERSE, THRESHOLD, DAMPING, ESCAPE, LIMIT_GAIN = range(7)
 POSTURE_GAIN, AVOIDANCE_GAIN, MANIPULABILITY_GAIN, CONTROLLED = range(7, 11)
+COLLISION_GAIN, COLLISION_MARGIN = 16, 17
 """Indices in the array of numbers. `CONTROLLED` is the first of six, one per row of the task."""
 Q_MIN, Q_MAX, V_MAX, FREEDOM, POSTURE = range(5)
 """Rows of the array of joint values (5, n)."""
@@ -48,6 +49,11 @@ class ClikSettings:
         limit_gain: Largest speed of a joint towards its limit divided by its distance from the
             limit, 1/s. Default: half the reciprocal of the step. A joint at this speed covers half
             of its distance in one step.
+        collision_gain: With a scene: largest speed at which two shapes approach each other,
+            divided by their distance in excess of `collision_margin`, 1/s; at most half the
+            reciprocal of the step.
+        collision_margin: With a scene: distance of two shapes at which they do not approach each
+            other, m. Closer shapes separate.
     """
 
     gain: float = 2.0
@@ -63,6 +69,8 @@ class ClikSettings:
     limit_avoidance: float = 0.0
     manipulability: float = 0.0
     limit_gain: float | None = None
+    collision_gain: float = 10.0
+    collision_margin: float = 0.005
 
     def __post_init__(self) -> None:
         """Check the settings that do not depend on the number of joints."""
@@ -75,6 +83,8 @@ class ClikSettings:
             not_negative(name, getattr(self, name))
         if self.limit_gain is not None:
             positive("limit_gain", self.limit_gain, "1/s")
+        positive("collision_gain", self.collision_gain, "1/s")
+        not_negative("collision_margin", self.collision_margin, "m")
         if np.shape(self.controlled) != (6,) or not any(self.controlled):
             raise ManipDynError(
                 "controlled must be six truth values with at least one true, got "
@@ -92,7 +102,7 @@ class ClikSettings:
         return self.posture_gain + self.limit_avoidance + self.manipulability > 0.0
 
     def numbers(self, step: float) -> Vector:
-        """Return the constants (16,) in the order of the module's indices; `step` is in s."""
+        """Return the constants (18,) in the order of the module's indices; `step` is in s."""
         limit_gain = 0.5 / step if self.limit_gain is None else self.limit_gain
         return np.array(
             [
@@ -107,6 +117,8 @@ class ClikSettings:
                 self.limit_avoidance,
                 self.manipulability,
                 *map(float, map(bool, self.controlled)),
+                min(self.collision_gain, 0.5 / step),
+                self.collision_margin,
             ]
         )
 
@@ -140,19 +152,19 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
         raise ManipDynError(f"{name} must be one of {', '.join(allowed)}, got '{value}'{hint}")
 
 
-SCALE, DAMPED, ESCAPING, MEASURED = range(4)
-"""Indices of `report`: speed scale, largest damping, joint speed of the escape, and
-manipulability (written only by the inverse ``manipulability``)."""
-KINEMATICS, ORIENTATION, NULL_MOTION, SINGULAR = range(4)
+SCALE, DAMPED, ESCAPING, MEASURED, COLLISION_SCALE = range(5)
+"""Indices of `report`: speed scale, largest damping, joint speed of the escape, manipulability
+(written only by the inverse ``manipulability``), and the factor of `collision_avoidance`."""
+KINEMATICS, ORIENTATION, NULL_MOTION, SINGULAR, COLLISIONS = range(5)
 """Indices of `functions`: the robot's kernel, then branches of the law for orientation errors
-other than sin(theta) a, for null-space motions and for singular postures."""
+other than sin(theta) a, for null-space motions, for singular postures and for collisions."""
 
 
 class Task(NamedTuple):
     """Working memory of the law for n joints and six rows of the task.
 
     Attributes:
-        numbers: Constants (16,) from `ClikSettings.numbers`.
+        numbers: Constants (18,) from `ClikSettings.numbers`.
         square: J J^T (6, 6), see `inverses.write_gram_matrix`.
         factor: Cholesky factor (6, 6) of `square` plus damping, see `inverses.factorize`.
         basis: Left singular vectors as columns (6, 6).
@@ -161,10 +173,11 @@ class Task(NamedTuple):
         twist: Required twist (6,): twist_d + K e, 0 in uncontrolled rows.
         rest: Required twist minus the twist of the null-space motion (6,); overwritten by the
             solution of the inverse.
-        report: Results (4,) in addition to the velocities, in the order of the module's indices.
+        report: Results (5,) in addition to the velocities, in the order of the module's indices.
         lost: Lost direction of a singularity (6,).
-        functions: Addresses (4,) of compiled functions, in the order of the module's indices; 0
+        functions: Addresses (5,) of compiled functions, in the order of the module's indices; 0
             for a branch of the law that was not compiled.
+        neighbourhood: Machine words of `collision_avoidance.Neighbourhood`; empty without a scene.
         desired: Desired pose and twist (18,), see `poses`.
         actual: Output of the kernel ``kinematics``: tool pose (12) and Jacobian by rows (6 n).
         q: Joint positions (n,).
@@ -191,6 +204,7 @@ class Task(NamedTuple):
     report: arrays.Vector
     lost: arrays.Vector
     functions: arrays.Addresses
+    neighbourhood: arrays.Index
     desired: arrays.Vector
     actual: arrays.Vector
     q: arrays.Vector
