@@ -12,7 +12,7 @@ from manip_dyn.collision.scene import FARTHEST
 from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE, Piece
 from manip_dyn.collision.support import FEWEST, extreme_points
 from manip_dyn.core.arrays import by_reference
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 
 
@@ -82,7 +82,7 @@ def _ordered(model: CollisionModel, first: str, second: str) -> tuple[str, str]:
 
 
 def _pieces(entries: list[tuple[Geometry, Piece]], base: int) -> Pieces:
-    points, axes, centres, balls = [], [], [], []
+    points, axes, centres, balls = list[Matrix](), [], [], []
     for geometry, piece in entries:
         core = piece.points @ geometry.rotation.T + geometry.translation
         centre = 0.5 * (core.min(axis=0) + core.max(axis=0))
@@ -96,7 +96,7 @@ def _pieces(entries: list[tuple[Geometry, Piece]], base: int) -> Pieces:
                 f"collision shape of '{geometry.owner}' must be within {FARTHEST:g} m of its "
                 f"frame, got {np.abs(core).max():g} m."
             )
-    radius = np.array([piece.radius + geometry.padding for geometry, piece in entries])
+    radius = np.array([piece.radius + geometry.padding for geometry, piece in entries], float)
     begin = np.cumsum([0, *map(len, points)])
     table, cells = np.full(len(points), -1), list[np.ndarray]()
     for k, core in enumerate(points):
@@ -104,14 +104,14 @@ def _pieces(entries: list[tuple[Geometry, Piece]], base: int) -> Pieces:
             table[k] = len(cells)
             cells += [begin[k] + indices for indices in extreme_points(core)]
     return Pieces(
-        np.array([piece.kind for _, piece in entries]),
-        np.array([base if geometry.body < 0 else geometry.body for geometry, _ in entries]),
+        np.array([piece.kind for _, piece in entries], dtype=np.int64),
+        np.array([base if g.body < 0 else g.body for g, _ in entries], dtype=np.int64),
         begin,
-        np.concatenate(points),
-        np.array(axes),
+        np.concatenate([np.zeros((0, 3)), *points]),
+        np.array(axes).reshape(-1, 3),
         np.array([piece.disc if piece.kind == CYLINDER else 0.0 for _, piece in entries]),
         radius,
-        np.array(centres),
+        np.array(centres).reshape(-1, 3),
         np.array(balls) + radius,
         table,
         np.cumsum([0, *map(len, cells)]),

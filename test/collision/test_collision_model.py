@@ -155,6 +155,8 @@ def test_links_without_shapes_are_named():
     assert not model.geometries
     assert any("has no collision shape" in note for note in model.notes)
     assert md.clearance(robot, np.zeros(2)).distance == np.inf
+    assert md.PostureCheck(robot).are_clear(np.zeros((3, 2))).all()
+    assert md.check_motion(robot, np.eye(2)).clear
 
 
 def test_pairs_in_permanent_contact_are_not_checked():
