@@ -429,7 +429,7 @@ def _second_derivatives(kernels, limits, k, duration, work):
                         second[o * n + m, j] = second[j, o * n + m] = total
 
 
-NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.1, 1.0
+NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.2, 1.0
 """Reduction factor of the barrier weight, and the predicted decrease over the weight at which
 it is reduced."""
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e9

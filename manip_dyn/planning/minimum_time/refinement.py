@@ -470,7 +470,7 @@ def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
     beyond, slowdown, slower = float(_beyond(robot, spline).max()), 0.0, spline
     best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
     while beyond > EFFORT_TOLERANCE and slowdown < SLOWEST:
-        slowdown = max(2.0 * slowdown, 0.5 * beyond)
+        slowdown = max(1.25 * slowdown, slowdown + 0.6 * beyond)
         farther = drift(z, ends.v0, ends.vf) * spline.duration * slowdown
         slower = Spline.between(ends, spline.inner + farther, spline.duration * (1.0 + slowdown))
         beyond = float(_beyond(robot, slower).max())

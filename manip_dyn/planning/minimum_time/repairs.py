@@ -23,7 +23,6 @@ from manip_dyn.planning.minimum_time.flow import (
     refined_samples,
 )
 from manip_dyn.planning.minimum_time.structures import (
-    SINGULAR,
     Control,
     Kind,
     Switching,
@@ -314,43 +313,9 @@ def _run(wrong: np.ndarray) -> int:
     return length if length > 1 else 0
 
 
-BEYOND = 1e-9
-"""Smallest relevant violation, rad or m."""
-
-
-def with_position_arcs_at_contacts(
-    robot: Robot, along: Trajectory, switching: Switching
-) -> Iterator[Switching]:
-    """Yield structures with a boundary arc where a limit is violated next to a contact point.
-
-    Another effort, singular at the contact point, holds the joint on the arc. This repair recovers
-    none of 600 random goals, and 2 of 60 of an arm with a slide (`EXTENDING` of `random_arms`).
-    """
-    n, arcs, rows = len(switching.controls), switching.arcs(), switching.rows()
-    for switch, (t, joint, value) in enumerate(rows):
-        singular = [k for k in range(n) if k != joint and arcs[switch][2][k].is_singular]
-        if value.kind != Kind.CONTACT_POSITION or not singular:
-            continue
-        side = value.direction
-        limit = float((robot.q_max if side > 0.0 else robot.q_min)[joint])
-        beyond = side * (along.states[:, joint] - limit)
-        for is_after in (True, False):
-            here = np.flatnonzero((along.arcs == switch + is_after) & (beyond > BEYOND))
-            if not here.size:
-                continue
-            deepest = float(along.times[here[np.argmax(beyond[here])]])
-            middle, margin = 0.5 * (t + deepest), 0.25 * abs(deepest - t)
-            begin, end = (t - margin, middle) if is_after else (middle, t + margin)
-            holding = boundary_control(singular[0], joint, side, 0.0, Kind.POSITION)
-            remaining = rows[:switch] + rows[switch + 1 :]
-            arc = [(begin, singular[0], holding), (end, singular[0], SINGULAR)]
-            yield assembled(switching.controls, remaining + arc, switching.t_final)
-
-
 def repaired(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield the structures of all repairs of an extremal."""
     yield from with_saturated_ends(along, switching)
     yield from with_lift_offs(along, switching)
     yield from with_speed_arcs(robot, along, switching)
-    yield from with_position_arcs_at_contacts(robot, along, switching)
     yield from with_end_arcs(along, switching)

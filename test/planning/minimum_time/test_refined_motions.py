@@ -8,6 +8,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn import ManipDynError
+from manip_dyn.bench import random_arms
 from manip_dyn.integration import rk4_step
 from manip_dyn.planning import (
     Ends,
@@ -134,6 +135,17 @@ def test_plans_between_moving_states_satisfy_the_limits():
     )
     assert plan.status == "converged"
     assert plan.t_final == pytest.approx(0.938485, abs=1e-4)
+
+
+def test_refinement_converges_for_a_weak_arm_at_its_speed_limit():
+    """The duration is that of collocation (CasADi and IPOPT, 8 starts, 240 cells).
+
+    With the barrier reduced by a factor of ten at once, the refinement ended at 3.139 s.
+    """
+    arm = md.load_robot(random_arms.random_urdf(2811, 6))
+    plan = md.plan_minimum_time(arm, [-0.2239, 0.0738], [2.1489, 0.1038], budget=None)
+    assert plan.success
+    assert plan.t_final < 3.1112
 
 
 def test_the_straight_path_is_returned_if_no_refinement_is_faster():
