@@ -1,4 +1,4 @@
-"""Compiled branch and bound over the time intervals of a motion; see docs/collisions.md.
+"""Compiled branch and bound over the time intervals of a motion; see docs/collision_proof.md.
 
 A node is a time interval with the pairs of pieces whose clearance is not yet proved on it. At its
 middle posture, distances are bounded from above. On the interval, they are bounded from below by

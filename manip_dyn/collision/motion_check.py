@@ -120,8 +120,8 @@ def check_motion(
 ) -> Clearance:
     """Prove that a motion keeps all pairs of links and objects apart, also between samples.
 
-    The proof is described in `docs/collisions.md`. Meshes of links are replaced with their convex
-    hulls.
+    The proof is described in `docs/collision_proof.md`. Meshes of links are replaced with their
+    convex hulls.
 
     Args:
         robot: The arm.
