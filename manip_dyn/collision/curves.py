@@ -147,8 +147,9 @@ def sampled_curve(t: Vector, q: Matrix, v: Matrix) -> JointCurve:
 def message_curve(message: Any, joint_names: Sequence[str]) -> JointCurve:
     """Return the curve of a ``trajectory_msgs/JointTrajectory`` from its first point to its last.
 
-    Points are joined as by the joint_trajectory_controller of ros2_control: by straight lines,
-    with velocities by cubic, and with accelerations by quintic polynomials.
+    Points are joined as by the joint_trajectory_controller of ros2_control: by straight lines if
+    they have only positions, by cubic polynomials with velocities, and by quintic polynomials with
+    accelerations.
 
     Args:
         message: The message, or an object with the same fields.

@@ -85,13 +85,14 @@ PREFERENCE = 0.01
 
 
 def stiff_coordinates(mechanism: Mechanism) -> np.ndarray | None:
-    """Return which coordinates (N,) stiff forces act on, or None if the mechanism is not stiff.
+    """Return flags (N,) of the stiff coordinates, or None if the mechanism is not stiff.
 
     A mechanism is stiff if its fastest eigenvalue at the start is more than `STIFF` times the rate
-    of the motion, 1/s. This is the largest of the slowest eigenvalue, the speeds and the square
-    roots of the accelerations of the independent coordinates (in m and rad). A coordinate is stiff
-    if its own frequency or decay rate exceeds this bound: the force, moment or damping per
-    displacement or velocity of its body without joints, divided by mass or inertia.
+    of the motion, 1/s. The rate of the motion is the largest of the slowest eigenvalue, the speeds
+    and the square roots of the accelerations of the independent coordinates (in m and rad). A
+    coordinate is stiff if its own frequency or decay rate exceeds `STIFF` times the rate of the
+    motion: the force, moment or damping per displacement or velocity of its body without joints,
+    divided by mass or inertia.
     """
     memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     linear = linear_motion(memory, y, 0.0)
