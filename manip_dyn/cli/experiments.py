@@ -109,7 +109,7 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--scheduler", metavar="ADDRESS", help="run the cases on the Dask cluster at this address"
     )
-    command.add_argument("--chunk", type=int, help="cases per task and file (default: automatic)")
+    command.add_argument("--chunk", type=int, help="cases per file (default: automatic)")
     add_json(command)
     command.set_defaults(run=_sweep)
 

@@ -37,6 +37,28 @@ def test_rows_equal_those_of_one_process(cluster, tmp_path):
     assert remote.rows == local.rows
 
 
+def test_the_workers_share_the_cases_of_a_chunk(cluster, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    cases, function = md.Cases.grid(x=list(range(24))), swept.Marked(marks, pause=0.05)
+    md.sweep(function, cases, tmp_path / "out", scheduler=cluster.scheduler_address, chunk=24)
+    assert len({mark.name.split("-")[1] for mark in marks.iterdir()}) == 2
+    assert len(list((tmp_path / "out").glob("part-*.parquet"))) == 1
+
+
+def test_few_tasks_are_submitted_at_the_same_time(cluster):
+    counts = []
+    md.sweep(
+        swept.rotated,
+        md.Cases.grid(x=[0.5], angle=[0.01 * i for i in range(200)]),
+        scheduler=cluster.scheduler_address,
+        chunk=1,
+        progress=lambda *_: counts.append(len(cluster.scheduler.tasks)),
+    )
+    assert len(counts) == 201
+    assert max(counts) < 50
+
+
 def test_no_case_is_lost_or_repeated_if_a_worker_is_killed(cluster, tmp_path):
     marks, out, killed = tmp_path / "marks", tmp_path / "out", []
     marks.mkdir()

@@ -25,9 +25,9 @@ from manip_dyn.ensembles.sweeps.workers import (
     solve_chunk,
 )
 
-MOST_IN_A_CHUNK, CHUNKS = 64, 256
-"""Default maximum number of cases per chunk, and minimum number of chunks of sweeps with enough
-cases."""
+MOST_IN_A_CHUNK, CHUNKS, MOST_CHUNKS = 64, 256, 1000
+"""Default number of cases per chunk: at most 64, with at least 256 chunks if there are enough
+cases, and at most 1000 chunks. A chunk is a file."""
 KINDS: dict[Any, str] = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
 
 
@@ -55,7 +55,8 @@ def sweep(
         workers: Number of local processes; 1 for the calling process. Default: one per available
             core.
         scheduler: Address of a Dask scheduler that replaces the local processes.
-        chunk: Number of cases per task and file, for a new folder. Default: automatic.
+        chunk: Number of cases per file, for a new folder, and maximum number per task. Default:
+            automatic, with at most 1000 files.
         progress: Callback with the numbers of finished cases and of all cases.
 
     Returns:
@@ -73,7 +74,7 @@ def sweep(
         if number is not None:
             whole_number(name, number, 1)
     count = workers or _cores()
-    size = chunk or max(1, min(MOST_IN_A_CHUNK, len(cases) // CHUNKS))
+    size = chunk or _chunk_size(len(cases))
     identity = cases.identity(f"{task_identity(function)} {VERSION}")
     run = _Run(function, cases, count, scheduler, identity, progress)
     if out is None:
@@ -151,6 +152,11 @@ def _complete_chunks(
         partly.setdefault(chunk.number, []).extend(rows)
         if len(partly[chunk.number]) == sizes[chunk.number]:
             yield chunk.number, sorted(partly.pop(chunk.number), key=lambda row: row["case"])
+
+
+def _chunk_size(cases: int) -> int:
+    """Return the default number of cases per chunk."""
+    return max(1, min(MOST_IN_A_CHUNK, cases // CHUNKS), -(-cases // MOST_CHUNKS))
 
 
 def _chunks(cases: Cases, size: int) -> Iterator[Chunk]:

@@ -14,10 +14,11 @@ import signal
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -96,10 +97,12 @@ def lost_rows(chunk: Chunk) -> list[Row]:
     ]
 
 
-def split_chunk(chunk: Chunk) -> list[Chunk]:
-    """Divide a chunk into chunks of one case each."""
-    cases = enumerate(chunk.cases, chunk.first)
-    return [Chunk(chunk.number, number, [case], chunk.faults) for number, case in cases]
+def split_chunk(chunk: Chunk, size: int = 1) -> list[Chunk]:
+    """Divide a chunk into tasks of at most `size` cases each."""
+    return [
+        Chunk(chunk.number, chunk.first + i, chunk.cases[i : i + size], chunk.faults)
+        for i in range(0, len(chunk.cases), size)
+    ]
 
 
 def _plain(result: Any) -> Row:
@@ -254,15 +257,23 @@ def _function() -> Function:
         ) from error
 
 
+TASKS_PER_THREAD, MOST_IN_A_TASK = 4, 64
+"""Minimum number of tasks per thread of a cluster, if there are enough cases, and maximum number
+of cases per task."""
+IN_ADVANCE = 2
+"""Number of tasks per thread of a cluster that are submitted at the same time."""
 CONNECT_TIMEOUT = 10.0
 """Maximum waiting time for a scheduler, s."""
 _one_at_a_time = threading.Lock()
 
 
 def by_cluster(
-    function: Function, chunks: Iterable[Chunk], address: str, identity: str
+    function: Function, chunks: Sequence[Chunk], address: str, identity: str
 ) -> Iterator[tuple[Chunk, list[Row]]]:
-    """Yield each chunk with its rows on completion; Dask repeats chunks of lost workers.
+    """Yield parts of the chunks with their rows on completion; Dask repeats those of lost workers.
+
+    The number of cases per task depends on the number of threads of the cluster. A new task is
+    submitted when one has finished, so that the client and the scheduler store few tasks.
 
     Raises:
         ManipDynError: If the scheduler is not reachable or fails, or a worker cannot run the task.
@@ -270,10 +281,15 @@ def by_cluster(
     distributed = required_module("distributed", "a cluster needs", "sweep")
     client = _connect(distributed, address)
     try:
-        first = [_submit(client, function, chunk, identity) for chunk in chunks]
-        running = distributed.as_completed(first, loop=client.loop)
+        waiting = _tasks(client, chunks)
+        first = islice(waiting, IN_ADVANCE * _threads(client))
+        running = distributed.as_completed(
+            [_submit(client, function, task, identity) for task in first], loop=client.loop
+        )
         for future in running:
             chunk, rows = _wait_for(distributed, future, address)
+            for task in islice(waiting, max(IN_ADVANCE * _threads(client) - running.count(), 0)):
+                running.add(_submit(client, function, task, identity))
             if rows is not None:
                 yield chunk, rows
             elif len(chunk.cases) == 1:
@@ -284,6 +300,19 @@ def by_cluster(
             future.release()
     finally:
         client.close(timeout=2)
+
+
+def _tasks(client: Any, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+    """Yield the chunks, divided for the threads that the cluster has at present."""
+    cases = sum(len(chunk.cases) for chunk in chunks)
+    for chunk in chunks:
+        share = cases // (TASKS_PER_THREAD * _threads(client))
+        yield from split_chunk(chunk, max(1, min(MOST_IN_A_TASK, share)))
+
+
+def _threads(client: Any) -> int:
+    """Return the number of threads of a cluster, or 1 if its workers have not started."""
+    return max(sum(client.nthreads().values()), 1)
 
 
 def _error_message(error: Exception) -> str:
