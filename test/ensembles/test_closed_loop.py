@@ -160,3 +160,12 @@ def test_dry_friction_and_plans_that_end_moving_raise(plans):
         execute(dataclasses.replace(plans["both joints"], robot=robot))
     with pytest.raises(md.ManipDynError, match="must end at rest"):
         execute(dataclasses.replace(plans["both joints"], vf=np.array([0.1, 0.0])))
+
+
+def test_a_fast_motion_with_an_unknown_delay_stays_on_its_path():
+    """Regression: 0.48 rad from the path, because no effort was left for the feedback."""
+    plan = md.plan_zero_net_work(md.load_robot("rr"), [1.13, 2.33], [-1.71, 2.48])
+    delayed = Conditions(delay=0.01, assumed_delay=0.0, duration=plan.t_final + 0.2)
+    run = execute(plan, delayed)
+    path = plan.at(np.linspace(0.0, plan.t_final, 4000))[0]
+    assert max(np.abs(path - q).max(axis=1).min() for q in run.q[::5]) < 0.01

@@ -501,7 +501,7 @@ class PlanExecutor:
             self._margin, self._margin_time = max(self._margin_at(t), 1.0 - CAUTIOUS), t
         # Noise near the effort limits requires a reserve.
         noisy = self._filter.effort_noise > NOISY and self._path_times is None
-        if not on_time or noisy or not self._model.is_exact:
+        if not on_time or noisy or explained:
             if not (explained or noisy or waited) and error < UNEXPLAINED * self._lag:
                 return
             reserve = min(LEAST_RESERVE + RESERVE * point.distance / self._off_plan, MOST_RESERVE)

@@ -47,6 +47,8 @@ IMPULSE = 1e-4
 EXACT_IMPULSE = 1e-5
 """Error of the momentum balance of a noise-free motion with a known delay, over the effort limit,
 s."""
+AVERAGED = 15
+"""Number of states whose mean velocity shows the direction of a joint under noise."""
 CREEP = 1e-3
 """Speed below which friction may be static, rad/s or m/s. Noise above it hides static friction."""
 WEAK = 0.1
@@ -253,20 +255,19 @@ class MotionRecord:
         bodies, passive, signs = self._explained(first)
         spans = np.diff(times[first:])[:, None]
         impulses = np.array([self._impulses(first, d) for d in candidates]) - passive * spans
-        # Static friction holds weakly driven joints, with an unknown effort.
-        unexplained = impulses / spans - bodies
-        moves = (
-            (np.abs(unexplained[0]) > WEAK * robot.tau_max)
-            | (np.abs(signs) >= 1.0)
-            | (self.noise[1] > CREEP)
-        )
+        inertia = np.diag(customize(robot).unchecked.mass_matrix(self._q[count - 1]))
+        # Static friction holds weakly driven joints, with an unknown effort. It holds no joint
+        # that is driven by more than the effort with which it moved.
+        unexplained, slides = impulses / spans - bodies, np.abs(signs) >= 1.0
+        drives = np.abs(unexplained[0] + inertia * np.diff(self._v[first:count], axis=0) / spans)
+        weak = np.where(slides, drives, WEAK * robot.tau_max).min(axis=0)
+        moves = slides | (np.abs(unexplained[0]) > weak) | (self.noise[1] > CREEP)
         impulses, momenta, rubbing = (
             np.cumsum(rows, axis=-2)
             for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans)
         )
         mass, rub = MASS_DEVIATION, FRICTION_DEVIATION * robot.tau_max
         inverse, friction = 1.0 / model.mass_ratio, model.friction / model.mass_ratio
-        inertia = np.diag(customize(robot).unchecked.mass_matrix(self._q[count - 1]))
         errors, noise = momenta - impulses, inertia * self.noise[1]
         deviation = noise + IMPULSE * robot.tau_max
         residuals, *_ = _regression(errors, impulses, rubbing, deviation, mass, rub)
@@ -354,8 +355,24 @@ class MotionRecord:
         q, v = 0.5 * (q[:-1] + q[1:]), 0.5 * (v[:-1] + v[1:])
         passive = robot.damping * v + robot.stiffness * (q - robot.rest) + robot.armature * a
         bodies = inverse_rows(robot, q, v, a) - passive
-        signs = np.minimum(np.maximum(v / (3.0 * self.noise[1] + CREEP), -1.0), 1.0)
+        # Averages over several states reveal the directions of slow joints under noise.
+        average, count = averaged(v, AVERAGED if self.noise[1].any() else 1)
+        creep = CREEP + 3.0 * self.noise[1] / np.sqrt(count)
+        signs = np.minimum(np.maximum(average / creep, -1.0), 1.0)
         return bodies, passive + robot.coulomb_friction * signs, signs
+
+
+def averaged(rows: Matrix, window: int) -> tuple[Matrix, Matrix]:
+    """Return centred moving averages (k, n) of rows (k, n), and the number of rows (k, 1) in each.
+
+    The window (odd) is shorter at both ends.
+    """
+    k, half = len(rows), window // 2
+    sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
+    index = np.arange(k)
+    reach = np.minimum(half, np.minimum(index, k - 1 - index))
+    count = (2 * reach + 1)[:, None]
+    return (sums[index + reach + 1] - sums[index - reach]) / count, count
 
 
 def _predicted(

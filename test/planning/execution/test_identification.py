@@ -10,6 +10,8 @@ from manip_dyn.planning import PlanExecutor
 from manip_dyn.simulation import Simulation
 
 PERIOD = 1e-3
+PA10_START = [1.77, 0.16, -1.56, -0.79, -1.14, -0.63, 1.89]
+PA10_GOAL = [-2.53, -0.4, 1.77, 1.24, 0.65, -2.13, -0.88]
 ONE_JOINT = [
     ("one_link_horizontal", [1.0], [0.0]),
     ("one_link_vertical", [-1.5], [1.5]),
@@ -50,9 +52,17 @@ def test_an_unknown_delay_is_identified(delay):
     assert executor.delay == pytest.approx(delay * PERIOD, abs=3e-4)
     assert executor.pace.mass_ratio == 1.0
     assert executor.arrived
-    assert executor.extra_time < 0.02
+    assert executor.extra_time < 0.03  # a reserve for the feedback costs 4 %
     path = plan.at(np.linspace(0.0, plan.t_final, 4000))[0]
     assert max(np.abs(path - q).max(axis=1).min() for q in rows[::5]) < 0.01
+
+
+def test_the_delay_of_weak_first_efforts_is_identified():
+    """Regression: they were attributed to static friction."""
+    robot = md.load_robot("pa10")
+    plan = md.plan_zero_net_work(robot, PA10_START, PA10_GOAL)
+    executor, _ = executed(robot, plan, robot, delay=10, extra=0.06 - plan.t_final)
+    assert executor.delay == pytest.approx(10 * PERIOD, abs=3e-4)
 
 
 def test_masses_and_friction_are_distinguished():
