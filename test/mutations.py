@@ -7,6 +7,7 @@ the stored runs do not detect.
 
 from __future__ import annotations
 
+import ast
 import io
 import random
 import re
@@ -70,7 +71,7 @@ def changed(number: str) -> str:
     """Return a different number: a percent more, or the next integer."""
     if re.fullmatch(r"\d+", number):
         return str(int(number) + 1)
-    value = float(number)
+    value = ast.literal_eval(number)  # the number may be complex or hexadecimal
     return repr(value * 1.01 if value else 0.01)
 
 

@@ -50,6 +50,8 @@ COMPLETE = "# complete\n"
 ANNOUNCE_AFTER = 2.0
 """Total compilation time for a public function after which a message is printed, s."""
 PACKAGE = __name__.partition(".")[0]
+GENERATED = f"{PACKAGE}_generated_"
+"""Prefix of the names of generated modules."""
 INTERNAL = f"{PACKAGE}.core.", f"{PACKAGE}.cli."
 """Prefixes of modules whose functions are not called by users."""
 
@@ -325,7 +327,7 @@ def _private_folder() -> Path:
 
 
 def _load(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"manip_dyn_generated_{name}", path)
+    spec = importlib.util.spec_from_file_location(f"{GENERATED}{name}", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load the generated module {path}.")
     module = importlib.util.module_from_spec(spec)

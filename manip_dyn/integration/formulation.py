@@ -13,6 +13,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.integration.code_analysis import is_smooth
 from manip_dyn.integration.engine import Engine, compile_engine
 from manip_dyn.integration.loop_arrays import Space, planned_stops
 from manip_dyn.integration.methods.method import (
@@ -208,7 +209,10 @@ def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formula
         jacobian=linear.function is not None,
         mass=linear.mass,
         estimate=control.estimate,
-        inspected=adaptive and control.quiet > 0.0 and not isinstance(solver, Taylor),
+        inspected=adaptive
+        and control.quiet > 0.0
+        and not isinstance(solver, Taylor)
+        and (control.inspection == "all" or not is_smooth(rhs)),
     )
     if not isinstance(solver, Taylor):
         linear.check_rates(first_trial("rhs", rhs, t, y, p), y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isinf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import ResultWithStatistics, Statistics
+from manip_dyn.integration.code_analysis import has_conditions, plain_function
 from manip_dyn.integration.formulation import (
     Formulation,
     Interval,
@@ -37,8 +39,8 @@ from manip_dyn.integration.settings import (
     checked_control,
     checked_sampling,
 )
-from manip_dyn.integration.step_inspection import CELLS
-from manip_dyn.integration.time_conditions import condition_times, has_conditions
+from manip_dyn.integration.step_inspection import CELLS, NARROW
+from manip_dyn.integration.time_conditions import condition_times
 from manip_dyn.integration.user_functions import user_error
 
 
@@ -107,9 +109,8 @@ class Solution(ResultWithStatistics):
         return self.dense(times)
 
 
-LONG, FEW = 0.1, 50
-"""Fraction of the time span from which the reason of a solution states the longest step, and
-number of samples up to which it does."""
+LONG = 0.1
+"""Fraction of the time span above which a step is long, see `_missed_forces`."""
 _CAPACITY = 256
 """Initial capacity for steps, polynomials and events."""
 
@@ -135,7 +136,9 @@ def integrate(
 
     Args:
         rhs: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or ``f(t, y)``,
-            which returns it. Both are compiled by numba. For ``taylor``, a `Series`.
+            which returns it. Both are compiled by numba. They are also called in Python before the
+            integration, to check indices and to find conditions on time; exceptions other than
+            IndexError are ignored in these calls. For ``taylor``, a `Series`.
         t_span: Start and end time (2,), s.
         y0: Initial state (m,).
         method: Name in `METHODS`, or a `Method`.
@@ -257,7 +260,10 @@ class Problem:
 
     def _interval_of(self, span: Vector, y: Vector, p: Any) -> Interval:
         """Return the times of a solution, with those at which conditions change."""
-        conditions = condition_times(self._rhs, span, y, p) if self._conditional else ()
+        conditions: list[float] = []
+        if self._conditional:
+            others = (y, p, np.zeros_like(y))[: plain_function(self._rhs).__code__.co_argcount - 1]
+            conditions = condition_times(self._rhs, span, *others)
         return checked_interval(span, self._switches, self._sampling, conditions)
 
 
@@ -380,15 +386,21 @@ def _reason(
 
 
 def _missed_forces(space: Space, now: Any) -> str:
-    """Return a remark on forces that may be missed if steps are a tenth of the time span."""
+    """Return a remark on forces that may be missed by long steps, or an empty string.
+
+    Steps of more than a tenth of the time span are usually inspected, shorter ones are not.
+    """
     times = space.times[: now.rows]
-    if not 1 < len(times) < FEW:
+    if len(times) < 2:
         return ""
     longest = float(np.abs(times[1:] - times[:-1]).max())
-    if longest <= LONG * abs(times[-1] - times[0]):
+    cell, is_complete = space.rules["cell"][0], isinf(space.rules["quiet"][0])
+    remark = f", the longest of {longest:.3g} s; "
+    if longest > LONG * abs(times[-1] - times[0]):
+        return f"{remark}forces shorter than {cell:.2g} s may be missed"
+    if is_complete or longest <= NARROW * cell:
         return ""
-    cell = space.rules["cell"][0]
-    return f", the longest of {longest:.3g} s; forces shorter than {cell:.2g} s may be missed"
+    return f"{remark}shorter forces may be missed, unless they are conditions on time"
 
 
 def _non_finite(formulation: Formulation, p: Any, t: float, y: np.ndarray, step: float) -> str:

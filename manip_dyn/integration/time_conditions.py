@@ -1,25 +1,24 @@
 """Times at which conditions of a right-hand side change, such as ``5.0 < t < 5.1``.
 
 The function is called in Python with a `TracedTime`. It records the times at which comparisons of
-t, or of a linear function of t such as ``abs(t - p[0])``, change their results. Further calls just
-after each of these times find conditions in other branches. Steps then end at these
-times as at those of `t_switch`, so that no step passes a short force. Conditions in compiled
-functions that the right-hand side calls, and conditions that depend on the state, are not found.
+t, or of a linear function of t such as ``abs(t - p[0])``, change their results. Compiled functions
+to which it passes the time are also called in Python. Further calls just after each of these times
+find conditions in other branches. Steps then end at these times as at those of `t_switch`, so that
+no step passes a short force. Conditions that also depend on the state are not found.
 """
 
 from __future__ import annotations
 
-import dis
 import operator
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.core.checks import Vector
+from manip_dyn.integration.code_analysis import in_python
 
 MOST_TIMES = 100
 """Number of times after which the search ends."""
@@ -142,37 +141,26 @@ class TracedTime:
         return int(float(self))
 
 
-@lru_cache(maxsize=256)
-def has_conditions(function: Any) -> bool:
-    """Return whether a function reads its first argument, the time, and compares numbers."""
-    code = getattr(getattr(function, "py_func", function), "__code__", None)
-    if code is None or not code.co_argcount:
-        return False
-    instructions = list(dis.get_instructions(code))
-    names = {x.argval for x in instructions if "LOAD" in x.opname}
-    reads = any(code.co_varnames[0] in (n if isinstance(n, tuple) else (n,)) for n in names)
-    return reads and any(x.opname.startswith("COMPARE") for x in instructions)
+def condition_times(function: Any, span: Vector, *others: Any) -> list[float]:
+    """Return the times inside `span` at which conditions of a function change, s.
 
-
-def condition_times(function: Any, span: Vector, y: Vector, p: Any) -> list[float]:
-    """Return the times inside `span` at which conditions of a right-hand side change, s.
+    The function is called in Python up to `MOST_TIMES` times. Its exceptions are ignored, because
+    it may accept only floats, or work only when compiled.
 
     Args:
-        function: ``rhs(t, y, p, out)`` or ``f(t, y)``.
+        function: A Python function of time, or one compiled by numba.
         span: Start and end time (2,), s.
-        y: State (m,) for all calls.
-        p: Parameters.
+        others: Further arguments for all calls.
     """
     first, last = sorted(span.tolist())
     distance = DISTANCE * (last - first)
-    plain = getattr(function, "py_func", function)
-    others = (y.copy(), deepcopy(p), np.zeros_like(y))[: plain.__code__.co_argcount - 1]
+    plain, others = in_python(function, _is_traced), deepcopy(others)
     times: list[float] = []
     pending = [first]
     with np.errstate(all="ignore"):
         while pending and len(times) < MOST_TIMES:
             roots: set[float] = set()
-            with suppress(Exception):  # the function works only with floats, or when compiled
+            with suppress(Exception):
                 plain(TracedTime(pending.pop(), roots), *others)
             for root in roots:
                 limits = (first, last, *times)
@@ -180,3 +168,7 @@ def condition_times(function: Any, span: Vector, y: Vector, p: Any) -> list[floa
                     times.append(root)
                     pending.append(root + distance)
     return sorted(times)
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, TracedTime)

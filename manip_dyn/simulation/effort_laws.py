@@ -51,9 +51,10 @@ class Pieces(NamedTuple):
     span: Vector
 
 
-def no_pieces(n: int) -> Pieces:
-    """Return zero efforts of n joints for compiled code."""
-    return Pieces(np.zeros(1, dtype=np.int64), np.zeros((1, n)), np.empty(n), np.empty(2))
+def no_pieces(n: int, switches_ns: Sequence[int] = ()) -> Pieces:
+    """Return zero efforts of n joints for compiled code, with times at which steps end, ns."""
+    times = np.array([0, *switches_ns], dtype=np.int64)
+    return Pieces(times, np.zeros((len(times), n)), np.empty(n), np.empty(2))
 
 
 class Schedule:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -66,7 +67,7 @@ class LawError(ManipDynError):
 
 
 class Feedback:
-    """Efforts from a function of time (s) and state, without known switch times.
+    """Efforts from a function of time (s) and state.
 
     The motion ends if the function raises an exception or returns NaN. Infinite efforts saturate.
     A division by zero follows numpy's rules in compiled code and in Python, where the arguments
@@ -80,10 +81,12 @@ class Feedback:
         efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None before that, for
             gravity compensation, and if the function runs in Python.
         arrays: Parameters of `efforts`, see `feedback`.
+        switches_ns: Times at which steps end, ns, see `find_switches`.
     """
 
     efforts: Any = None
     arrays: tuple[Any, ...] = ()
+    switches_ns: Sequence[int] = ()
 
     def __init__(
         self,
@@ -154,8 +157,30 @@ class Feedback:
         """Prepare for an interval between two switches, if a subclass requires it."""
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return None, because no switches are known."""
-        return None
+        """Return the first time (ns) of `find_switches` after `time_ns`, or None."""
+        index = bisect_right(self.switches_ns, time_ns)
+        return self.switches_ns[index] if index < len(self.switches_ns) else None
+
+    def find_switches(self, duration: float, q: Vector, v: Vector) -> None:
+        """Find the times up to `duration` (s) at which conditions of the function on time change.
+
+        Adaptive steps then end 1 ns before and after these times. The function must be compiled.
+
+        Args:
+            duration: Duration of the motion, s.
+            q: Positions (n,) for the calls of the function.
+            v: Velocities (n,).
+        """
+        # Imported here, because only adaptive methods with conditional laws require them.
+        from manip_dyn.integration.code_analysis import has_conditions
+        from manip_dyn.integration.time_conditions import condition_times
+
+        if not has_conditions(self.function):
+            return
+        others = self.arguments(0.0, q, v)[1:]
+        times = condition_times(self.function, np.array([0.0, duration]), *others)
+        edges = np.add.outer(np.round(1e9 * np.array(times)), (-1, 1))
+        self.switches_ns = np.unique(edges[edges > 0.0].astype(np.int64)).tolist()
 
 
 def gravity_compensation(kernels: Kernels | Robot) -> Feedback:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
 RECORDABLE = Schedule, Feedback, PDLaw
 """Effort laws that `CompiledPropagator.record` supports, without their subclasses."""
 CELL = 5e-3
-"""Length of the intervals at which steps with an error estimate of almost zero are inspected under
-an effort law, s; see `StepControl.inspection`."""
+"""Length of the intervals at which steps under an effort law are inspected, s."""
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000
 """Maximum number of transitions between sliding and sticking in one run."""
@@ -66,12 +66,14 @@ class Propagator:
         limit: The joint limit that ended the last run, or an empty string.
         failure: The error of the effort law that ended the last run, or an empty string.
         law: The user's effort law, or None.
+        is_inspected: Whether steps are inspected for short forces.
     """
 
     steps = failures = evaluations = 0
     status, reached = Status.SUCCESS, 0.0
     limit = failure = ""
     law: Feedback | None = None
+    is_inspected = False
 
     @property
     def statistics(self) -> Statistics:
@@ -138,6 +140,7 @@ class CompiledPropagator(Propagator):
         jacobian: Jacobian | None,
         events: Events | None = None,
         efforts: Any = None,
+        inspected: bool = False,
     ):
         """Compile the loop.
 
@@ -149,12 +152,13 @@ class CompiledPropagator(Propagator):
             jacobian: Derivatives of `rhs` for implicit methods.
             events: Events of the loop. Default: the joint limits, if they end the motion.
             efforts: Compiled efforts of `rhs`; None for constant efforts.
+            inspected: Whether all adaptive steps are inspected for short forces.
         """
         self._robot, self.efforts = kernels.robot, efforts
         self._limits = limits_of(kernels.robot, integrator)
         events = events or (self._limits.events if self._limits else None)
-        engine = _engine(rhs, kernels, integrator, events, jacobian, parameters is not None)
-        self._engine = engine
+        engine = _engine(rhs, kernels, integrator, events, jacobian, inspected)
+        self._engine, self.is_inspected = engine, engine.options.inspected
         self._parameters = parameters
         self._space = engine.space(
             step=0.0 if integrator.adaptive else integrator.step,
@@ -191,7 +195,7 @@ class CompiledPropagator(Propagator):
     ) -> tuple[Samples, int]:
         """Advance `y` and record samples with the compiled loop."""
         has_pieces = isinstance(law, (Schedule, PDLaw))
-        pieces = law.pieces() if has_pieces else no_pieces(self._robot.n)
+        pieces = law.pieces() if has_pieces else no_pieces(self._robot.n, law.switches_ns)
         parameters = pieces.current if self.efforts is None else self._parameters
         robot, engine, space = self._robot, self._engine, self._space
         recorder = Recorder(robot, engine, space, parameters, self.efforts, pieces)
@@ -209,13 +213,18 @@ class CompiledPropagator(Propagator):
 class FrictionPropagator(CompiledPropagator):
     """Compiled propagator with dry friction, interrupted at transitions between slip and stick."""
 
-    def __init__(self, kernels: Kernels, integrator: Integrator, sliding: StickSlip):
+    def __init__(
+        self, kernels: Kernels, integrator: Integrator, sliding: StickSlip, inspected: bool = False
+    ):
         """Compile the loop over the motion of `sliding`."""
         jacobian = None
         if integrator.implicit:
             jacobian = Jacobian(sliding.derivative_function, kernels.robot.n, mass=True)
         parameters, events = sliding.parameters, sliding.events
-        super().__init__(kernels, integrator, sliding.rate_function, parameters, jacobian, events)
+        rates = sliding.rate_function
+        super().__init__(
+            kernels, integrator, rates, parameters, jacobian, events, inspected=inspected
+        )
         self._sliding = sliding
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
@@ -358,6 +367,8 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
         ManipDynError: If the integrator is a Taylor series, or if numba cannot compile the law and
             the integrator is not RK4 with a fixed step, without `stop_at_limits` and `control`.
     """
+    from manip_dyn.integration.code_analysis import is_smooth  # only for functions of the user
+
     check_series(integrator, "a feedback law")
     try:
         law.efforts, law.arrays = _compiled(kernels, law)
@@ -371,7 +382,9 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
             sliding = _stick_slip(kernels, integrator)
             return InterpretedFrictionPropagator(kernels, law, integrator.step, sliding)
         return InterpretedPropagator(kernels, law, integrator.step)
-    motion = _state_dependent(kernels, integrator, law.efforts, law.arrays)
+    control = integrator.control or StepControl()
+    inspected = control.inspection == "all" or not is_smooth(law.function)
+    motion = _state_dependent(kernels, integrator, law.efforts, law.arrays, inspected)
     motion.law = law
     return motion
 
@@ -425,12 +438,16 @@ def _not_compiled(n: int, law: Feedback, error: Exception) -> str:
 
 
 def _state_dependent(
-    kernels: Kernels, integrator: Integrator, efforts: Any, parameters: Any
+    kernels: Kernels,
+    integrator: Integrator,
+    efforts: Any,
+    parameters: Any,
+    inspected: bool = False,
 ) -> Propagator:
-    """Return the propagator for compiled ``efforts(t, y, p, tau)``."""
+    """Return the propagator for compiled ``efforts(t, y, p, tau)``, see `CompiledPropagator`."""
     if kernels.robot.has_dry_friction:
         sliding = _stick_slip(kernels, integrator, efforts, parameters)
-        return FrictionPropagator(kernels, integrator, sliding)
+        return FrictionPropagator(kernels, integrator, sliding, inspected)
     n, jacobian = kernels.robot.n, None
     rates = feedback.rates_of(efforts, kernels.in_place.motion_and_work)
     if integrator.implicit:
@@ -440,7 +457,9 @@ def _state_dependent(
             feedback.linear_motion: kernels.linearization_with_work,
         }
         jacobian = Jacobian(instantiate(feedback.derivatives, bound), n, mass=True)
-    return CompiledPropagator(kernels, integrator, rates, parameters, jacobian, efforts=efforts)
+    return CompiledPropagator(
+        kernels, integrator, rates, parameters, jacobian, efforts=efforts, inspected=inspected
+    )
 
 
 def _engine(
@@ -449,9 +468,9 @@ def _engine(
     integrator: Integrator,
     events: Events | None,
     jacobian: Jacobian | None,
-    varies: bool,
+    inspected: bool,
 ) -> Engine:
-    """Return the engine of a right-hand side; `varies` is False if efforts are constant."""
+    """Return the engine of a right-hand side, see `CompiledPropagator`."""
     linear, control = jacobian or Jacobian(), integrator.control or StepControl()
     options = Options(
         size=2 * kernels.robot.n + 1,
@@ -463,7 +482,7 @@ def _engine(
         estimate=control.estimate,
         jacobian=jacobian is not None,
         mass=linear.mass,
-        inspected=varies and integrator.adaptive and control.quiet > 0.0,
+        inspected=inspected and integrator.adaptive and control.quiet > 0.0,
     )
     width = kernels.series_with_work.width if integrator.series else 0
     signal = events.function if events else None
@@ -475,12 +494,10 @@ def _engine(
 def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
     """Return the keyword arguments of `Engine.space` for a step control or None."""
     if control is None:
-        return {"cell": CELL}
+        return {"quiet": inf, "cell": CELL}
     names = ("min_step", "max_step", "max_steps", "fac", "facmin", "facmax")
     limits = {name: getattr(control, name) for name in names}
-    if control.quiet > 0.0:
-        limits["quiet"] = control.quiet
-    limits["cell"] = control.inspection_interval or CELL
+    limits |= {"quiet": inf, "cell": control.inspection_interval or CELL}
     return {**limits, "first_step": control.first_step or 0.0}
 
 

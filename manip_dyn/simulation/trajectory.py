@@ -107,9 +107,11 @@ def simulate(
             `parameters`; a `PDControl`; a `Plan`, whose efforts are played back and held for one
             `step` where they change smoothly; or an `EffortLaw` such as `Schedule`. Efforts are
             saturated at the effort limits, see `Trajectory.saturated`, except those of a custom
-            `EffortLaw`. Functions are compiled by numba. If numba cannot compile a function, it
-            runs in Python: slowly, and only with the method ``rk4`` with a fixed step, without
-            `control` and `stop_at_limits`. Default: zero efforts.
+            `EffortLaw`. Functions are compiled by numba. They are also called in Python before
+            the motion, to check the number of efforts and, with tolerances, to find conditions on
+            time. If numba cannot compile a function, it runs in Python: slowly, and only with the
+            method ``rk4`` with a fixed step, without `control` and `stop_at_limits`. Default: zero
+            efforts.
         duration: Duration of the motion, s.
         step: Fixed integration step, s. With tolerances, only the time for which the efforts of
             smooth plans are held.
@@ -140,7 +142,7 @@ def simulate(
     if sample_period is None:
         sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
-    _compile(simulation)
+    _compile(simulation, duration)
     samples, failure = simulation.record(end, period)
     status, reason = Status.SUCCESS, "the whole duration was simulated"
     if failure:
@@ -185,8 +187,11 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
     return unpowered(robot) if effort is None else held(robot, effort)
 
 
-def _compile(simulation: Simulation) -> None:
-    """Compile a law that depends on the state; raise an error if it cannot be used."""
+def _compile(simulation: Simulation, duration: float) -> None:
+    """Compile a law that depends on the state; raise an error if it cannot be used.
+
+    If steps are inspected, the switches of the law up to `duration` (s) are also found.
+    """
     law = simulation.law
     if not isinstance(law, Feedback):
         return
@@ -194,4 +199,5 @@ def _compile(simulation: Simulation) -> None:
         plain = getattr(law.function, "py_func", law.function)
         start = law.arguments(0.0, simulation.q, simulation.v)
         check_size(plain, start, simulation.robot.n)
-    simulation.propagator(law)
+    if simulation.propagator(law).is_inspected:
+        law.find_switches(duration, simulation.q, simulation.v)

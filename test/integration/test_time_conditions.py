@@ -49,13 +49,32 @@ def pushed(t, y, p, out):
         out[1] += p[2]
 
 
+@md.compiled
+def distance(t, time):
+    return abs(t - time)
+
+
+@md.compiled
+def pulse(t, p):
+    return p[2] if distance(t, p[0]) < p[1] else 0.0
+
+
+def pushed_by_compiled_functions(t, y, p, out):
+    """The same force, with its condition in compiled functions."""
+    out[0] = y[1]
+    out[1] = pulse(t, p) - p[3] * y[0]
+
+
+@pytest.mark.parametrize("function", [pushed, pushed_by_compiled_functions])
 @pytest.mark.parametrize("method", ["rkdp54", "rkdp87", "rodas5p"])
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
 @pytest.mark.parametrize(("stiffness", "y0"), [(0.0, [0.0, 0.0]), (4.0, [1.0, 0.0])])
-def test_random_pulses_have_an_error_below_ten_tolerances(method, tolerance, stiffness, y0):
+def test_random_pulses_have_an_error_below_ten_tolerances(
+    function, method, tolerance, stiffness, y0
+):
     generator = np.random.default_rng(5)
     limits = {"rtol": tolerance, "atol": tolerance}
-    problem = md.problem(pushed, SPAN, y0, method=method, p=np.zeros(4), **limits)
+    problem = md.problem(function, SPAN, y0, method=method, p=np.zeros(4), **limits)
     exact = md.problem(pushed, SPAN, y0, p=np.zeros(4), rtol=1e-12, atol=1e-12)
     for _ in range(25):
         time, width = generator.uniform(0.6, 9.4), 10.0 ** generator.uniform(-2, 0)
