@@ -21,11 +21,18 @@ from manip_dyn.ros.parameters.clik_tracker import (
     settings_from,
     tracker_from,
 )
-from manip_dyn.ros.parameters.common import prepare, robot_from
+from manip_dyn.ros.parameters.common import prepare, robot_from, scene_from
 from manip_dyn.ros.parameters.declaration import declare, declare_joints, on_change
 from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.robot_topics import publish_description, with_description
-from manip_dyn.ros.runtime.execution import announce, rate_summary, robot_summary, run
+from manip_dyn.ros.runtime.execution import (
+    announce,
+    create_wall_timer,
+    rate_summary,
+    robot_summary,
+    run,
+)
+from manip_dyn.ros.scene_markers import PERIOD, scene_markers
 from manip_dyn.ros.targets import RobotFrames
 from manip_dyn.ros.tracker.modes import Callbacks, DynamicMode, KinematicMode, Mode
 from manip_dyn.ros.tracker.targets import LiveTarget, TargetChecks
@@ -56,6 +63,7 @@ class ClikTrackerNode:
         frame = parameters.base_frame or self._robot.base
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)
+        self._scene = scene_markers(node, self._robot, scene_from(parameters))
         self._lock = threading.RLock()
         self._paused, self._steps, self._reported = False, 0, ""
         self._sample: TrackingSample | None = None
@@ -68,6 +76,8 @@ class ClikTrackerNode:
         node.create_service(SetBool, "~/pause", self._on_pause)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
+        if self._scene is not None:
+            create_wall_timer(node, PERIOD, self._publish_closest)
         on_change(node, parameters, self._use, self._problem)
         await_recorder(node, parameters.await_recorder)
         self._mode.start()
@@ -110,6 +120,12 @@ class ClikTrackerNode:
     def _publish_trail(self) -> None:
         with self._lock:
             self._topics.publish_trail()
+
+    def _publish_closest(self) -> None:
+        with self._lock:
+            q = self._mode.positions
+        if q is not None and self._scene is not None:
+            self._scene.publish_closest(q)
 
     # ------------------------------------------------- services and parameters
     def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:

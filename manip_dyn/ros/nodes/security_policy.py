@@ -57,8 +57,8 @@ def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
     """Return nodes, scenarios and parameters that together use all topics and services."""
     return (
         (SimulatorNode, "ibm7535_zero_net_work", {"publish_clock": "true", "mode": "lockstep"}),
-        (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false"}),
-        (ClikTrackerNode, "pa10_circle", {"path": "target"}),
+        (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false", "scene": "self"}),
+        (ClikTrackerNode, "pa10_circle", {"path": "target", "scene": "self"}),
         (ClikTrackerNode, "pa10_dynamic_circle", {}),
         (MechanismNode, "hmmwv", {"mechanism": "four_bar", "publish_clock": "true"}),
         (MonitorNode, "pa10_circle", {}),

@@ -17,6 +17,7 @@ from manip_dyn.ros.parameters.common import (
     JointStateParameters,
     RecordedParameters,
     RobotParameters,
+    SceneParameters,
 )
 from manip_dyn.ros.parameters.declaration import NumberOrWord, Numbers, parameter
 
@@ -35,7 +36,11 @@ PLANNERS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class BangBangPlannerParameters(
-    CommandParameters, RecordedParameters, JointStateParameters, RobotParameters
+    CommandParameters,
+    RecordedParameters,
+    JointStateParameters,
+    SceneParameters,
+    RobotParameters,
 ):
     """Parameters of the bang-bang planner node."""
 
@@ -168,13 +173,18 @@ def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
     Only zero_net_work limits the slew rate. Only minimum_time accepts initial velocities `v0`.
 
     Raises:
-        ManipDynError: If a slew rate is set for another method.
+        ManipDynError: If a slew rate is set for another method, or a scene for the method pd.
     """
     method, slew_rate = parameters.method, parameters.slew_rate
     if slew_rate and method != "zero_net_work":
         raise ManipDynError(
             f"parameter 'slew_rate' must be 0 with the method '{method}', got {slew_rate:g}. Only "
             "'zero_net_work' limits the slew rate."
+        )
+    if parameters.scene and method == "pd":
+        raise ManipDynError(
+            "parameter 'scene' must be empty with the method 'pd', which has no plan to check, "
+            f"got '{parameters.scene}'."
         )
     options = {"slew_rate": slew_rate} if slew_rate else {}
 

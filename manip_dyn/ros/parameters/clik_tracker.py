@@ -31,8 +31,10 @@ from manip_dyn.ros.parameters.common import (
     JointStateParameters,
     RecordedParameters,
     RobotParameters,
+    SceneParameters,
     TransformParameters,
     joint_array,
+    scene_from,
 )
 from manip_dyn.ros.parameters.declaration import Numbers, default_of, parameter
 from manip_dyn.ros.parameters.path import PathParameters, path_from
@@ -122,6 +124,23 @@ class LawParameters:
         1e6,
         dynamic=True,
     )
+    collision_gain: float = parameter(
+        ClikSettings.collision_gain,
+        "With a scene: largest speed at which two shapes approach each other, divided by their "
+        "distance in excess of collision_margin; at most half the reciprocal of the step",
+        "1/s",
+        1e-3,
+        1e6,
+        dynamic=True,
+    )
+    collision_margin: float = parameter(
+        ClikSettings.collision_margin,
+        "With a scene: distance at which shapes do not approach each other",
+        "m",
+        0.0,
+        1.0,
+        dynamic=True,
+    )
 
 
 def settings_from(parameters: LawParameters) -> ClikSettings:
@@ -152,6 +171,7 @@ class ClikTrackerParameters(
     JointStateParameters,
     PathParameters,
     LawParameters,
+    SceneParameters,
     RobotParameters,
 ):
     """Parameters of the CLIK tracker node."""
@@ -285,7 +305,13 @@ def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> PathFollowe
     path = path_from(parameters, tool_pose(robot, posture))
     start = _on_path(parameters, robot, path, posture)
     return PathFollower(
-        robot, path, start, parameters.step, settings_from(parameters), parameters.method
+        robot,
+        path,
+        start,
+        parameters.step,
+        settings_from(parameters),
+        parameters.method,
+        scene=scene_from(parameters),
     )
 
 

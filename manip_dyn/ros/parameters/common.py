@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.collision import Scene, load_scene
 from manip_dyn.control.state_estimation import VELOCITY_WINDOW
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
 from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
+SELF = Scene()
+"""Scene without objects."""
 TOPIC = "topic"
 """Value of `robot` for the robot described on the topic robot_description."""
 
@@ -106,6 +110,33 @@ class JointStateParameters:
         0.0,
         0.5,
     )
+
+
+@dataclass(frozen=True)
+class SceneParameters:
+    """Parameter of nodes that consider collisions."""
+
+    scene: str = parameter(
+        "",
+        "YAML file of the objects around the arm, see docs/collisions.md; self: none, so that "
+        "only the arm itself is checked; empty: collisions are not considered",
+    )
+
+
+@lru_cache(maxsize=8)
+def _loaded_scene(path: str) -> Scene:
+    return load_scene(path)
+
+
+def scene_from(parameters: SceneParameters) -> Scene | None:
+    """Return the scene that the parameter specifies, or None. A file is read once.
+
+    Raises:
+        ManipDynError: If the file cannot be read or is invalid.
+    """
+    if parameters.scene == "self":
+        return SELF
+    return _loaded_scene(parameters.scene) if parameters.scene else None
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from manip_dyn.ros.planner.goals import PlannedGoal
 from manip_dyn.ros.planner.motions import BrakingMotion, Departure, FollowedMotion, PlannedMotion
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess
 from manip_dyn.ros.planner.planning_process.task import (
+    CollisionError,
     Goal,
     JointGoal,
     OutOfReachError,
@@ -38,6 +39,8 @@ Motion = PlannedMotion | FollowedMotion | BrakingMotion
 Result = PlannedMotion | FollowedMotion | ManipDynError
 
 NO_JOINT_STATES = "no joint state has been received on joint_states"
+CODES = {OutOfReachError: "out_of_reach", CollisionError: "collision"}
+"""Codes of failed plans by type of the error; `no_plan` for others."""
 REMEMBERED = 4
 """Number of recent planning times."""
 MARGIN = 1.5
@@ -415,8 +418,7 @@ class PlannerStateMachine:
             self._lead.forget_one()
         if isinstance(result, ManipDynError):
             self.active_goal = None
-            code = "out_of_reach" if isinstance(result, OutOfReachError) else "no_plan"
-            self.reject(code, result)
+            self.reject(CODES.get(type(result), "no_plan"), result)
         elif measured is None:
             self._prepared = result
         elif isinstance(result, PlannedMotion) and result.is_late(measured):

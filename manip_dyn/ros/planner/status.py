@@ -33,6 +33,7 @@ PLANNER_STATES = (
     State("refused", WARN, REJECTED, "nobody_listens"),
     State("refused", WARN, REJECTED, "out_of_reach"),
     State("refused", WARN, REJECTED, "no_plan"),
+    State("refused", WARN, REJECTED, "collision"),
     State("aborted", WARN, "aborted: {reason}", "aborted"),
     State("aborted", WARN, "the goal is not reached: {reason}", "not_reached"),
     State("lost", ERROR, GAVE_UP, "silence"),

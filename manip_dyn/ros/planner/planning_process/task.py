@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from manip_dyn import clik
+from manip_dyn.collision import check_motion
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan
@@ -18,6 +19,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.pinocchio_model import Oracle
 from manip_dyn.ros.diagnostics import clipped_to_limits
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
+from manip_dyn.ros.parameters.common import scene_from
 
 SAMPLES = 20
 """Number of postures at which the directions of tool motion are computed."""
@@ -25,6 +27,10 @@ SAMPLES = 20
 
 class OutOfReachError(ManipDynError):
     """No posture was found for a tool pose."""
+
+
+class CollisionError(ManipDynError):
+    """A planned motion is not proved to be free of collisions."""
 
 
 class Aim(Protocol):
@@ -182,6 +188,7 @@ class PlanningTask:
         """Plan the motion. May be slow.
 
         Raises:
+            CollisionError: If the motion is not proved to be free of collisions.
             ManipDynError: If no plan was found.
         """
         plan = planner_from(self.parameters)
@@ -190,4 +197,9 @@ class PlanningTask:
             solution = plan(robot, clipped_to_limits(robot, self.q), goal)
         else:
             solution = plan(robot, self.q, goal, v0=self.v)
+        scene = scene_from(self.parameters)
+        if scene is not None:
+            check = check_motion(robot, solution, scene)
+            if not check.clear:
+                raise CollisionError(f"the plan is not clear: {check.reason}")
         return PreparedPlan.of(solution, self.parameters)
