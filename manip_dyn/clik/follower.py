@@ -301,7 +301,7 @@ class JointVelocity(NamedTuple):
 
 
 class VelocitySolver:
-    """The CLIK law of one robot, called from Python.
+    """Python interface to the CLIK law of one robot.
 
     Attributes:
         in_place: Compiled ``in_place(q, desired, memory, v) -> scale`` with q (n,), desired pose

@@ -206,7 +206,8 @@ def interpolated_curve(
     """Return a curve that interpolates a motion that is smooth between knots.
 
     Intervals are bisected until the residuals of the cubic Hermite interpolant at checked points
-    are at most `tolerance` divided by a safety factor. The deviation is thus an estimate.
+    are at most `tolerance` divided by a safety factor. `tolerance` is therefore not a guaranteed
+    bound of the deviation.
 
     Args:
         at: Function that returns positions and velocities (k, n) at times (k,), s.

@@ -118,7 +118,7 @@ def check_motion(
     resolution: float = 1e-3,
     max_intervals: int = 100_000,
 ) -> Clearance:
-    """Prove that a motion keeps all pairs of links and objects apart, also between samples.
+    """Check by a proof whether a motion keeps all pairs of links and objects apart at all times.
 
     The proof is described in `docs/collision_proof.md`. Meshes of links are replaced with their
     convex hulls.

@@ -130,7 +130,7 @@ class PostureCheck:
         )
 
     def distances(self, q: ArrayLike, limit: float = np.inf) -> Vector:
-        """Return the least distances (k,), m, at the postures q (k, n), each at most `limit`."""
+        """Return the least distances (k,) at the postures q (k, n), each at most `limit`, m."""
         return self._distances(q, float(limit), -np.inf)
 
     def are_clear(self, q: ArrayLike, margin: float = 0.0) -> NDArray[np.bool_]:

@@ -217,10 +217,11 @@ class Mesh:
         return model
 
     def excess(self) -> float:
-        """Return an upper bound of the distance (m) between the convex hull and the mesh.
+        """Return an upper bound (m) of how far the convex hull extends beyond the mesh.
 
-        It is 0 without `convex`. The distance is evaluated at the centres of subdivided faces of
-        the hull. It changes between them by at most the distance from the centre.
+        This is the largest distance from a point of the hull's surface to the mesh, 0 if `convex`
+        is False. The distance is evaluated at the centres of subdivided faces of the hull. The
+        distance from a centre to the corners of its face is added for the points in between.
         """
         return _excess(self.file, self.factors) if self.convex else 0.0
 

@@ -53,8 +53,8 @@ class ComputedTorque:
 
     Attributes:
         robot: The arm; its inertial parameters are assumed to be exact.
-        stiffness: Feedback K, 1/s^2.
-        damping: Feedback D, 1/s.
+        stiffness: Position gain K, 1/s^2.
+        damping: Velocity gain D, 1/s.
         period: Time for which each effort is held, s.
     """
 

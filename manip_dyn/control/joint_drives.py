@@ -209,8 +209,8 @@ class Brake:
     held for a period h. Then M dv/dt = u has the solution v / (1 + rate h) after one period. The
     velocities of all joints decrease together. If rate h is small, they decrease by a factor of e
     every 1 / rate, and the kinetic energy twice as fast. The factor 1 / (1 + rate h) is between 0
-    and 1 for every rate and every h. This is the implicit Euler method, which is explicit here
-    because M is known. Coriolis efforts do no work.
+    and 1 for every rate and every h. This is the implicit Euler method, which needs no
+    iteration because M is known. Coriolis efforts do no work.
 
     If -D v exceeds the limits, u minimizes
 

@@ -165,7 +165,7 @@ def _check_times(points: list[Waypoint]) -> None:
 
 
 class JointSplines:
-    """Splines from the state of an arm through waypoints; the motion ends at rest.
+    """Splines from an initial state through waypoints; the motion ends at rest.
 
     Times are in seconds since the start of the trajectory.
 

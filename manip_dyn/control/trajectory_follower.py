@@ -191,7 +191,10 @@ class TrajectoryFollower:
         return np.clip(feedforward + self._feedback(q, v, reference), -limit, limit)
 
     def errors(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return position and velocity errors (n,) at time `t`, s: reference minus actual."""
+        """Return position and velocity errors (n,) at time `t`, s: reference minus actual.
+
+        Their units are rad and rad/s, or m and m/s.
+        """
         reference = self.splines.motion(t)
         return reference.q - q, reference.v - v
 

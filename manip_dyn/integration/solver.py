@@ -229,7 +229,7 @@ class Problem:
     def solve(
         self, y0: ArrayLike | None = None, t_span: ArrayLike | None = None, p: Any = None
     ) -> Solution:
-        """Solve the problem, by default with the values that it was created with.
+        """Solve the problem, by default with its original values.
 
         Args:
             y0: Initial state (m,).

@@ -179,9 +179,10 @@ LIMIT_TOLERANCE = 1e-3
 
 
 def joints_outside_limits(robot: Robot, q: Vector) -> str:
-    """Describe the joints of `q` (n,) that exceed a limit by more than `LIMIT_TOLERANCE`, or "".
+    """Return a description of the joints that are outside their limits, or "" if there are none.
 
-    Positions that are NaN are described, too.
+    These are the joints whose position in `q` (n,), rad or m, is NaN or exceeds a limit by more
+    than `LIMIT_TOLERANCE`.
     """
     return ", ".join(
         f"{name} at {q[i]:.4g} {robot.unit(i)} ({robot.q_min[i]:.4g} to {robot.q_max[i]:.4g})"

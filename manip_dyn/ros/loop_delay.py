@@ -107,8 +107,8 @@ def excess(delay: float | None, bound: float, margin: float, gains: str) -> str:
     if delay is None or delay <= bound:
         return ""
     return (
-        f"efforts act {delay:.3g} s after their states; the loop is unstable from the delay "
-        f"margin {margin:.3g} s of {gains}"
+        f"efforts act {delay:.3g} s after their states; with {gains}, the loop is unstable for "
+        f"delays above {margin:.3g} s"
     )
 
 

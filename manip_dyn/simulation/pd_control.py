@@ -32,18 +32,20 @@ COMPENSATIONS = ("none", "gravity", "computed_torque")
 
 @dataclass(frozen=True, eq=False)
 class PDControl:
-    """Saturated feedback of positions and velocities to a target, continuous in time.
+    """Continuous-time PD control towards a target, saturated at the effort limits.
 
+    The reference q_r, v_r, a_r is the motion of a plan, or the target at rest. M is the mass
+    matrix, g the gravity efforts, and h the gravity efforts plus those that depend on velocities.
     The efforts depend on `compensation` and on e = stiffness (q_r - q) + damping (v_r - v):
 
         none              s(t) + e, where s are the efforts of the followed plan, or 0
         gravity           g(q) + e
         computed_torque   M(q) (a_r + e) + h(q, v), the inverse dynamics of the robot
 
-    They are saturated at the limits of the robot (Siciliano et al., Robotics (2009), sections
-    8.5.1 and 8.5.2). g, M and h are those of the robot argument of `simulate` or `simulate_many`.
-    g and h include the springs of the joints. They do not include the payload or the masses of an
-    individual motion, so that control with an inaccurate model can be simulated.
+    See Siciliano et al., Robotics (2009), sections 8.5.1 and 8.5.2. M, g and h are those of the
+    argument `robot` of `simulate` or `simulate_many`. g and h include the springs of the joints,
+    but not the payload or the masses of an individual motion, so that control with an inaccurate
+    model can be simulated.
 
     Attributes:
         target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans. With a plan,

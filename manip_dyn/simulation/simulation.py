@@ -260,7 +260,7 @@ class Simulation:
     ) -> tuple[Samples, DivergenceError | JointLimitError | None]:
         """Advance by `duration_ns` like `advance`, and record samples every `period_ns`.
 
-        There are also samples at the start and the end, except for the end of a divergence.
+        The start and the end are sampled too, but not the end of a motion that diverges.
 
         Returns:
             The samples, and the error that ended the motion early, or None.

@@ -211,16 +211,16 @@ RESERVED = ("case", "success", "status", "reason")
 
 
 class Cases(Sequence[dict[str, Any]]):
-    """Numbered cases; each case is a dictionary with the same names.
+    """Cases of a parameter sweep, numbered from 0: dictionaries with the same keys.
 
     Values are numbers, booleans, strings, or lists of numbers. ``a * b`` is the product of all
     cases of `a` with all cases of `b`. Sampled cases are reproducible by seed.
 
     Attributes:
         names: Names of the varied values.
-        faults: Reasons for invalid cases, by number: names that differ from most cases, or a value
-            of another kind. Invalid and missing values are None. In the results of a sweep, the
-            row of such a case contains the reason.
+        faults: Why a case is invalid, by its number: its keys differ from those of most cases, or
+            a value has another type. Invalid and missing values are None. In the results of a
+            sweep, the row of such a case contains the reason.
     """
 
     def __init__(self, cases: Iterable[Mapping[str, Any]]):

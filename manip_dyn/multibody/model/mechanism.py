@@ -244,11 +244,14 @@ class Mechanism:
         )
 
     def gradients(self, q: Vector) -> Matrix:
-        """Return the gradients (k, N) of all k constraints, with redundant ones, at q (N,)."""
+        """Return the gradients (k, N) of all constraints, including redundant ones, at q (N,)."""
         return self._evaluated(q)[1]
 
     def violations(self, q: Vector) -> Vector:
-        """Return the violations (k,) of all k constraints, with redundant ones, at q (N,)."""
+        """Return the violations (k,) of all constraints, including redundant ones, at q (N,).
+
+        Their units are m, m^2 or 1, depending on the constraint.
+        """
         return self._evaluated(q)[0] - self._targets
 
     def roles_at(self, q: Vector, weights: Vector | None = None) -> Partition | None:

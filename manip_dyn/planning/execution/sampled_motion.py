@@ -31,9 +31,9 @@ class SampledMotion(NamedTuple):
         times: Boundaries of the cells (k + 1,), s.
         q: Positions at the boundaries (k + 1, n), rad or m.
         v: Velocities at the boundaries (k + 1, n), rad/s or m/s.
-        efforts: Efforts at the midpoint of each cell (k, n), N m or N.
-        hold: Efforts (n,) that hold the arm at the end.
-        wait: Efforts (n,) that hold the arm at the start, before time 0.
+        efforts: Constant efforts in each cell (k, n), N m or N.
+        hold: Efforts (n,) that hold the arm at the end, N m or N.
+        wait: Efforts (n,) that hold the arm at the start, before time 0, N m or N.
     """
 
     times: Vector

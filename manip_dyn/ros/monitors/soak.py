@@ -20,7 +20,7 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, PolledSubscriptio
 
 
 class SoakLog:
-    """Statistics of a long run, without its states.
+    """Statistics of a long run. Individual joint states are not stored.
 
     Attributes:
         states: Number of received joint states.

@@ -83,7 +83,10 @@ def mechanism_state(
 
 
 class MechanismNode:
-    """Connects a `MechanismSimulation`, which contains the mathematics, to topics and time."""
+    """Steps a `MechanismSimulation`, and publishes its poses, joint states and markers.
+
+    Services pause, step and reset it.
+    """
 
     name = "mechanism"
 

@@ -68,7 +68,11 @@ from manip_dyn.simulation.joint_stops import GIVE
 
 
 class SimulatorNode:
-    """Connects a `CommandedArm`, which contains the mathematics, to topics, services and time."""
+    """Steps a `CommandedArm` in real time or in lockstep.
+
+    `CommandedArm` contains the dynamics. This class provides topics, services, parameters and the
+    action for joint trajectories.
+    """
 
     name = "simulator"
 

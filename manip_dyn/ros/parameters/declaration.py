@@ -99,7 +99,7 @@ def group(kind: type) -> Any:
 
 
 def default_of(function: Callable[..., Any], name: str) -> Any:
-    """Return the default value of a function's argument, to use it for a parameter."""
+    """Return the default value of a function's argument, for use as that of a parameter."""
     default = inspect.signature(function).parameters[name].default
     if default is inspect.Parameter.empty:
         raise TypeError(f"argument '{name}' of {function} has no default.")

@@ -488,7 +488,8 @@ class PlannedMotion:
                 return "the arm is at the goal already; holding it"
             return f"reached the goal after {after:.6f} s by feedback; holding it"
         late = self._executor.extra_time or 0.0
-        how = "as planned" if abs(late) < ON_TIME else f"{late:.6f} s later than planned"
+        order = "later" if late > 0.0 else "earlier"
+        how = "as planned" if abs(late) < ON_TIME else f"{abs(late):.6f} s {order} than planned"
         return f"reached the goal after {self._executor.arrival_time:.6f} s, {how}; holding it"
 
     @property

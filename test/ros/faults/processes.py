@@ -229,7 +229,7 @@ def _planned():
                 f"{name}_killed_while_{phase}_and_restarted", "planner_processes",
                 f"the same; then the {name} is restarted and the goal is resent",
                 again(node, phase),
-                "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
+                "bang_bang_planner", "reached", OK, "holding it", (), "following",
             )  # fmt: skip
     yield Case(
         "planner_stopped_0.6_s", "planner_processes",
