@@ -34,17 +34,28 @@ def plain_function(function: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def has_conditions(function: Any) -> bool:
-    """Return whether a function reads its first argument, the time, and compares numbers.
-
-    The comparison may be in a compiled function that it calls.
-    """
+def reads_time(function: Any) -> bool:
+    """Return whether a function reads its first argument, the time."""
     code = getattr(next(_closure(function), None), "__code__", None)
     if code is None or not code.co_argcount:
         return False
     names = {x.argval for x in _instructions(code) if "LOAD" in x.opname}
-    reads = any(code.co_varnames[0] in (n if isinstance(n, tuple) else (n,)) for n in names)
-    return reads and any(_compares(callee.__code__) for callee in _closure(function))
+    return any(code.co_varnames[0] in (n if isinstance(n, tuple) else (n,)) for n in names)
+
+
+@lru_cache(maxsize=256)
+def has_conditions(function: Any) -> bool:
+    """Return whether a function reads the time and compares numbers.
+
+    The comparison may be in a compiled function that it calls.
+    """
+    compares = any(_compares(callee.__code__) for callee in _closure(function))
+    return compares and reads_time(function)
+
+
+def may_have_peaks(function: Any) -> bool:
+    """Return whether a function of time without conditions may have peaks, see `is_smooth`."""
+    return reads_time(function) and not has_conditions(function) and not is_smooth(function)
 
 
 @lru_cache(maxsize=256)

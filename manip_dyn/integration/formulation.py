@@ -13,7 +13,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integration.code_analysis import is_smooth
+from manip_dyn.integration.code_analysis import is_smooth, may_have_peaks
 from manip_dyn.integration.engine import Engine, compile_engine
 from manip_dyn.integration.loop_arrays import Space, planned_stops
 from manip_dyn.integration.methods.method import (
@@ -26,7 +26,7 @@ from manip_dyn.integration.methods.method import (
 from manip_dyn.integration.methods.registry import METHODS
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Series, Taylor
-from manip_dyn.integration.settings import Events, Jacobian, Sampling, StepControl
+from manip_dyn.integration.settings import INSPECTIONS, Events, Jacobian, Sampling, StepControl
 from manip_dyn.integration.step_inspection import QUIET
 from manip_dyn.integration.time_conditions import DISTANCE
 from manip_dyn.integration.user_functions import checked_function, first_trial, right_hand_side
@@ -248,7 +248,7 @@ def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formula
             "min_step": control.min_step,
             "max_step": control.max_step,
             "max_steps": control.max_steps,
-            "quiet": control.quiet or QUIET,
+            "quiet": _quiet(control, rhs),
             "cell": control.inspection_interval or 0.0,
             "fac": control.fac,
             "facmin": control.facmin,
@@ -374,6 +374,13 @@ def _series(
             f"order must be a whole number from {LOWEST_ORDER} to {HIGHEST_ORDER}, got {order!r}."
         )
     return (order, order), rhs.quantities, function
+
+
+def _quiet(control: StepControl, rhs: Any) -> float:
+    """Return the error estimate below which steps are inspected; see `StepControl.inspection`."""
+    if control.inspection == "quiet" and may_have_peaks(rhs):
+        return INSPECTIONS["all"]
+    return control.quiet or QUIET
 
 
 def _first_step(first_step: float | None, controlled: bool) -> float:

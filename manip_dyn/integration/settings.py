@@ -46,9 +46,10 @@ class StepControl:
             by 1 %.
         inspection: Steps in which the derivative is evaluated at short intervals, to find forces
             that all stages missed. ``"quiet"``: steps with error estimates of almost zero, and
-            the next; for effort laws of `simulate`, all steps. Smooth functions, without
-            conditions and peaks, are not inspected. ``"all"``: all steps. ``"none"``: no steps,
-            and no search for conditions on time. Taylor series are not inspected.
+            the next; all steps for effort laws of `simulate`, and for functions of time without
+            conditions. Smooth functions, without conditions and peaks, are not inspected.
+            ``"all"``: all steps. ``"none"``: no steps, and no search for conditions on time.
+            Taylor series are not inspected.
         inspection_interval: Length of these intervals, s. Shorter forces may be missed. Default: a
             2,000th of the time span; 5 ms for effort laws of arms, and 1 ms for mechanisms.
         max_steps: Maximum number of accepted and rejected steps; also applies to fixed steps. If

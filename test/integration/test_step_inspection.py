@@ -73,6 +73,29 @@ def test_no_pulse_during_a_motion_is_stepped_over_if_all_steps_are_inspected(met
     assert [p for p in pulses(50, 4.0) if is_missed(p, method, control, MOVING)] == []
 
 
+def peaked(t, y, p, out):
+    """A unit mass on a spring of stiffness p[3], with a smooth peak of the force at time p[0]."""
+    out[0] = y[1]
+    out[1] = -p[3] * y[0] + p[2] * np.exp(-(((t - p[0]) / p[1]) ** 2))
+
+
+@pytest.mark.parametrize("method", ["rkdp54", "rkdp87", "rodas5p"])
+def test_smooth_peaks_of_the_force_are_found_during_a_motion(method):
+    """Of effects above a hundred tolerances, at least 70 % are found."""
+    count = 0
+    for p in pulses(100, 4.0):
+        edges = p[0] + p[1] * np.arange(-6.0, 6.1)
+        edges = edges[(edges > 0.0) & (edges < DURATION)]
+        exact = end(p, "rkdp87", y0=[1.0, 0.0], tolerance=1e-11, rhs=peaked, t_switch=edges).y_last
+        free = end([*p[:2], 0.0, 4.0], "rkdp87", y0=[1.0, 0.0], tolerance=1e-11, rhs=peaked).y_last
+        effect = np.abs(exact - free).max()
+        if effect > 100.0 * TOLERANCE:
+            count += 1
+            error = np.abs(end(p, method, y0=[1.0, 0.0], rhs=peaked).y_last - exact).max()
+            assert error < 0.3 * effect, p
+    assert count > 50
+
+
 def test_a_pulse_is_stepped_over_without_inspection():
     control, p = md.StepControl(inspection="none"), [5.0, 0.05, 1.0, 0.0]
     assert is_missed(p, "rkdp87", control)
