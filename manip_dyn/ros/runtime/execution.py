@@ -105,7 +105,9 @@ def build(kind: type[C], args: Sequence[str] | None = None, **options: Any) -> C
     try:
         check_parameter_files(node.get_fully_qualified_name(), node.arguments)
         return kind(node)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):  # threads of the component may be running
+            node.context.try_shutdown()
         node.destroy_node()
         raise
 
