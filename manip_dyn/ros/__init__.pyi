@@ -93,6 +93,7 @@ from manip_dyn.ros.runtime.execution import build as build
 from manip_dyn.ros.runtime.execution import rate_summary as rate_summary
 from manip_dyn.ros.runtime.execution import report_unraisable as report_unraisable
 from manip_dyn.ros.runtime.execution import run as run
+from manip_dyn.ros.runtime.execution import unless_shut_down as unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE as EVERY_MESSAGE
 from manip_dyn.ros.runtime.subscriptions import NEWEST_ONLY as NEWEST_ONLY
 from manip_dyn.ros.runtime.subscriptions import PolledSubscription as PolledSubscription

@@ -7,8 +7,7 @@ pytestmark = pytest.mark.ros
 SCRIPT = """
 import time
 from std_msgs.msg import Empty
-from manip_dyn.ros.runtime.execution import run, unless_shut_down
-from manip_dyn.ros.runtime.threads import PeriodicThread
+from manip_dyn.ros import PeriodicThread, run, unless_shut_down
 
 class Interrupted:
     name = "interrupted"
