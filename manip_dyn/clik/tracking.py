@@ -208,8 +208,9 @@ def _status_and_reason(
         k = int(np.argmin(scale))
         sentences.append(f"joint speeds were scaled by {scale[k]:.3g} at {t[k]:.3f} s")
         sentences.append(f"the path took {t[-1] - path_time[-1]:.3f} s longer")
-    if follower.avoided is not None:
-        distance, pair = follower.avoided
+    avoided = follower.avoided
+    if avoided is not None:
+        distance, pair = avoided
         sentences.append(f"{pair[0]} avoided {pair[1]} at a distance of {distance:.3g} m")
     held = rows[:, ROW_JOINTS + 2 * n :]
     for k in np.flatnonzero(held.any(axis=1))[:1]:

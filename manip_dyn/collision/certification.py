@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.collision.convex import (
-    Index,
     ball_distance,
     centre_distance,
     gap,
@@ -22,7 +21,7 @@ from manip_dyn.collision.convex import (
     separation,
 )
 from manip_dyn.collision.shapes import HALF_SPACE
-from manip_dyn.core.arrays import row
+from manip_dyn.core.arrays import Index, row
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.compiled import compiled
 

@@ -12,19 +12,16 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE
 from manip_dyn.collision.support import cell_of
 from manip_dyn.core import arrays
 from manip_dyn.core.compiled import compiled, inlined
 
-Index = NDArray[np.int64]
 ITERATIONS = 64
 """Largest number of iterations of the search for the closest points."""
 CONVERGED = 1e-11
 """Relative gap between the squared distance and its lower bound at which the search ends."""
-
 CONTACT = 1e-24
 """Squared distance, m^2, below which cores are in contact."""
 
@@ -44,7 +41,7 @@ class Pieces(NamedTuple):
     Attributes:
         kind: Kinds (k,) of the cores.
         body: Bodies (k,); the number of bodies for the base.
-        begin: arrays.Index (k + 1,) of the first point of each core.
+        begin: Index (k + 1,) of the first point of each core.
         points: Points of the cores (m, 3), m.
         axis: Axes (k, 3) of cylinders and normals of half-spaces.
         disc: Radii (k,) of the bases of cylinders, m.
@@ -77,8 +74,8 @@ class PiecePairs(NamedTuple):
     Attributes:
         first: Indices (p,) of the first pieces, which may be half-spaces.
         second: Indices (p,) of the second pieces.
-        chain: arrays.Index (p,) of the chain of joints between both.
-        begin: arrays.Index (c + 1,) of the first joint of each chain in `joints`.
+        chain: Index (p,) of the chain of joints between both.
+        begin: Index (c + 1,) of the first joint of each chain in `joints`.
         joints: Joints of all chains, from the first to the second body.
     """
 
@@ -152,19 +149,17 @@ def point_in_base(poses, body, x, y, z):
 @compiled(python=False, counted=False)
 def extreme_point(pieces, piece, x, y, z):
     """Return the extent of a core in a direction (body frame), and a point that attains it."""
-    best, index = -np.inf, pieces.begin[piece]
-    if pieces.table[piece] >= 0 and x * x + y * y + z * z > 0.0:
+    first, end = pieces.begin[piece], pieces.begin[piece + 1]
+    tabled = pieces.table[piece] >= 0 and x * x + y * y + z * z > 0.0
+    best, index = -np.inf, first
+    if tabled:
         cell = pieces.table[piece] + cell_of(x, y, z)
-        for c in range(pieces.cell[cell], pieces.cell[cell + 1]):
-            k = pieces.extreme[c]
-            extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]
-            if extent > best:
-                best, index = extent, k
-    else:
-        for k in range(pieces.begin[piece], pieces.begin[piece + 1]):
-            extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]
-            if extent > best:
-                best, index = extent, k
+        first, end = pieces.cell[cell], pieces.cell[cell + 1]
+    for c in range(first, end):
+        k = pieces.extreme[c] if tabled else c
+        extent = x * pieces.points[k, 0] + y * pieces.points[k, 1] + z * pieces.points[k, 2]
+        if extent > best:
+            best, index = extent, k
     px, py, pz = pieces.points[index, 0], pieces.points[index, 1], pieces.points[index, 2]
     if pieces.kind[piece] == CYLINDER:
         ax, ay, az = pieces.axis[piece, 0], pieces.axis[piece, 1], pieces.axis[piece, 2]

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from manip_dyn.collision.convex import (
-    Index,
     are_farther_apart,
     ball_distance,
     place_bodies,
@@ -18,7 +17,7 @@ from manip_dyn.collision.convex import (
 from manip_dyn.collision.model import collision_model
 from manip_dyn.collision.pairs import pair_arrays
 from manip_dyn.collision.scene import Scene
-from manip_dyn.core.arrays import by_reference, row
+from manip_dyn.core.arrays import Index, by_reference, row
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.robot import Robot

@@ -167,6 +167,11 @@ def _njit(function: Any) -> Any:
     return numba.njit(**OPTIONS)(function)
 
 
+def plain_function(function: Any) -> Any:
+    """Return the Python function of a compiled one; other values are returned unchanged."""
+    return getattr(function, "py_func", function)
+
+
 def is_compiled(function: Any) -> bool:
     """Return whether compiled code can call a function."""
     return (

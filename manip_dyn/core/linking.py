@@ -33,7 +33,15 @@ from manip_dyn.core.callables import (
     call_of,
     has_callable_type,
 )
-from manip_dyn.core.compiled import OPTIONS, PLAIN, Function, Part, inlined, library_of
+from manip_dyn.core.compiled import (
+    OPTIONS,
+    PLAIN,
+    Function,
+    Part,
+    inlined,
+    library_of,
+    plain_function,
+)
 from manip_dyn.core.fingerprint import digest_of, names_of, qualified_name
 from manip_dyn.core.private_numba import STOCK, emit_return, function_type
 
@@ -178,7 +186,7 @@ def instantiate(program: Any, arguments: Mapping[Any, Any]) -> Any:
             A `Parameter` as an argument selects its default.
     """
     values = tuple(
-        (qualified_name(getattr(key, "py_func", key)), getattr(value, "default", value))
+        (qualified_name(plain_function(key)), getattr(value, "default", value))
         for key, value in arguments.items()
     )
     try:
@@ -409,7 +417,7 @@ class _Rebinding:
         if id(value) not in self._copies and id(value) in self._arguments:
             argument = self._copies[id(value)] = self._arguments[id(value)]
             self._copies[id(value)] = self.of(argument)
-        function = getattr(value, "py_func", value)
+        function = plain_function(value)
         if id(value) in self._copies or not isinstance(function, FunctionType):
             return self._copies.get(id(value), value)
         if not (PLAIN or is_jitted(value)):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import MATRIX, VECTOR, address_for, part, row
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, plain_function
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.lanes.laws import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.motion_parameters import as_sequence, parameter_count, per_motion_rows
@@ -97,7 +97,7 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
     schedules = as_sequence(effort, Schedule)
     if schedules is not None:
         return _schedule_law(robot, schedules)
-    if isinstance(getattr(effort, "py_func", effort), FunctionType):
+    if isinstance(plain_function(effort), FunctionType):
         return _function_law(robot, effort, parameters)
     if hasattr(effort, "next_switch") or callable(effort):
         raise ManipDynError(f"effort must be {ACCEPTED}, got {type(effort).__name__}.")
@@ -170,7 +170,7 @@ def _feedback_law(robot: Robot, control: PDControl, period: float) -> LaneLaw:
 
 
 def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
-    plain = getattr(law, "py_func", law)
+    plain = plain_function(law)
     count = len(inspect.signature(plain).parameters)
     if count not in (3, 4) or (count == 4) != (parameters is not None):
         description = "no parameters" if parameters is None else "parameters"

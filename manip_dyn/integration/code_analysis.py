@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.cache import GENERATED
-from manip_dyn.core.compiled import is_compiled
+from manip_dyn.core.compiled import is_compiled, plain_function
 from manip_dyn.core.fingerprint import names_of
 
 SMOOTH_NAMES = re.compile(
@@ -26,11 +26,6 @@ SUMS = ("+", "-", "*", "@", "ADD", "SUBTRACT", "MULTIPLY", "MATRIX_MULTIPLY", "S
 QUOTIENTS, POWERS = ("/", "TRUE_DIVIDE"), ("**", "POWER")
 HIGHEST_POWER = 8
 """Largest exponent of a smooth power. High powers of smooth functions are short peaks."""
-
-
-def plain_function(function: Any) -> Any:
-    """Return the Python function of a numba function; other values are returned unchanged."""
-    return getattr(function, "py_func", function)
 
 
 @lru_cache(maxsize=256)

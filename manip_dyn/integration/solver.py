@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Array, Matrix, Vector
+from manip_dyn.core.compiled import plain_function
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import ResultWithStatistics, Statistics
-from manip_dyn.integration.code_analysis import has_conditions, plain_function
+from manip_dyn.integration.code_analysis import has_conditions
 from manip_dyn.integration.formulation import (
     Formulation,
     Interval,

@@ -17,7 +17,7 @@ import numpy as np
 from numba.core import errors
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import compiled, is_compiled
+from manip_dyn.core.compiled import compiled, is_compiled, plain_function
 from manip_dyn.core.errors import ManipDynError
 
 COMPILING = (
@@ -70,7 +70,7 @@ def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector
     Raises:
         ManipDynError: If an index is out of range.
     """
-    plain = getattr(function, "py_func", function)
+    plain = plain_function(function)
     try:
         p = tuple(np.copy(array) for array in p) if isinstance(p, tuple) else np.copy(p)
         arguments = (t, y.copy(), p, np.zeros_like(y))
@@ -134,7 +134,7 @@ def user_error(
 
 def _contains(function: Any, location: tuple[str, int]) -> bool:
     """Return whether a location (file, line) is in the code of a function."""
-    code, (file, line) = getattr(function, "py_func", function).__code__, location
+    code, (file, line) = plain_function(function).__code__, location
     last = max(number for *_, number in code.co_lines() if number)
     return file == code.co_filename and code.co_firstlineno <= line <= last
 
@@ -151,7 +151,7 @@ def not_compilable(
         expected: Description of valid functions.
         arguments: Valid arguments, with which the function is compiled alone, or ().
     """
-    plain = getattr(function, "py_func", function)
+    plain = plain_function(function)
     text = str(_error_of(plain, arguments) or error)
     location = ""
     if isinstance(plain, FunctionType):
@@ -168,7 +168,7 @@ def not_compilable(
 
 def failing(name: str, function: Any, error: Exception, expected: str) -> ManipDynError:
     """Return an error with the line and exception of a function that raised an exception."""
-    plain = getattr(function, "py_func", function)
+    plain = plain_function(function)
     frames = traceback.extract_tb(error.__traceback__)
     code = getattr(plain, "__code__", None)
     # Cached machine code refers to the file in the folder where it was compiled.
@@ -212,7 +212,7 @@ def _writing(function: Any, size: int) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=256)
 def _number_of_arguments(name: str, function: Any) -> int:
-    plain: Callable[..., Any] | Any = getattr(function, "py_func", function)
+    plain: Callable[..., Any] | Any = plain_function(function)
     if not isinstance(plain, FunctionType):
         raise ManipDynError(
             f"{name} must be a Python function or one compiled by numba, got {_named(function)}."

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.core.checks import Vector, finite_array
-from manip_dyn.core.compiled import inlined
+from manip_dyn.core.compiled import inlined, plain_function
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration.user_functions import failing
 from manip_dyn.robot import Robot
@@ -101,7 +101,7 @@ class Feedback:
             ManipDynError: If the arguments are not (t, q, v), or (t, q, v, p) with parameters.
         """
         checked_robot(robot)
-        plain = getattr(function, "py_func", function)
+        plain = plain_function(function)
         own: list[Any] = [] if parameters is None else [_numbers(parameters)]
         try:
             inspect.signature(plain).bind(0.0, None, None, *own)

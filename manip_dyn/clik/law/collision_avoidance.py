@@ -204,13 +204,13 @@ def _fields(reference: Any) -> Any:
     return getattr(reference, "fields", reference)
 
 
-def _reach(robot: Robot, arrays: PairArrays) -> Matrix:
+def _reach(robot: Robot, numbered: PairArrays) -> Matrix:
     """Return the largest relative displacements per unit displacement of each joint, (c, n).
 
     A revolute joint moves a point by at most its distance from the origin of the joint's body, and
     a prismatic joint moves all points by 1.
     """
-    pieces, pairs, count = arrays.pieces, arrays.pairs, len(robot.bodies)
+    pieces, pairs, count = numbered.pieces, numbered.pairs, len(robot.bodies)
     extent = np.zeros(count + 1)
     for body, centre, ball in zip(pieces.body, pieces.centre, pieces.ball, strict=True):
         extent[body] = max(extent[body], float(np.linalg.norm(centre)) + ball)
