@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
 from manip_dyn.core.checks import Vector
@@ -22,6 +22,8 @@ from manip_dyn.ros.runtime.execution import create_wall_timer
 from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 ROBOT_DESCRIPTION = "robot_description"
+SIGNAL_PERIOD = 0.1
+"""Longest wall time from a signal, such as SIGINT, until a waiting node exits, s."""
 P = TypeVar("P", bound=RobotParameters)
 """Parameters of a node with an arm."""
 
@@ -33,16 +35,24 @@ def with_description(node: Node, parameters: P) -> P:
     not "topic", or if they contain a description.
 
     Raises:
-        KeyboardInterrupt: If the node is shut down in the meantime.
+        ExternalShutdownException: If ROS is shut down in the meantime.
     """
     if parameters.robot != TOPIC or parameters.robot_description:
         return parameters
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
     node.get_logger().info(f"waiting for the robot on {topic}")
-    received, message = wait_for_message(String, node, ROBOT_DESCRIPTION, qos_profile=LATCHED)
-    if not received:
-        raise KeyboardInterrupt
-    return replace(parameters, robot_description=message.data)
+    messages: list[String] = []
+    subscription = node.create_subscription(String, ROBOT_DESCRIPTION, messages.append, LATCHED)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    try:
+        while not messages:
+            executor.spin_once(SIGNAL_PERIOD)
+    finally:
+        executor.remove_node(node)
+        executor.shutdown()
+        node.destroy_subscription(subscription)
+    return replace(parameters, robot_description=messages[0].data)
 
 
 def publish_description(node: Node, robot: Robot) -> None:

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ def test_waiting_for_a_robot_ends_on_ctrl_c():
     for line in node.stdout:
         if "waiting for the robot on /robot_description" in line:
             break
+    time.sleep(0.3)  # until discovery no longer wakes the node
     node.send_signal(signal.SIGINT)
     rest, _ = node.communicate(timeout=TIMEOUT)
     assert (node.returncode, "Traceback" in rest) == (0, False), rest
