@@ -48,7 +48,13 @@ class Curve(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Numbers and counts of a search, see the constants of the module."""
+    """Result of a search.
+
+    Attributes:
+        numbers: Bounds of the clearance (m) and times (s), with the indices LOWER to
+            UNDECIDED_TIME.
+        counts: Indices of pairs and numbers of nodes, with the indices UPPER_PAIR to EXCEEDED.
+    """
 
     numbers: Vector
     counts: Index

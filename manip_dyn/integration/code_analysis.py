@@ -40,7 +40,7 @@ def reads_time(function: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def has_conditions(function: Any) -> bool:
-    """Return whether a function reads the time and compares numbers.
+    """Return whether a function uses its argument for the time and compares numbers.
 
     The comparison may be in a compiled function that it calls.
     """

@@ -249,7 +249,11 @@ class Jacobian:
 
 
 def checked_control(control: Any) -> StepControl:
-    """Return the step control after checking its type. Default: `StepControl()`."""
+    """Return `control`, or `StepControl()` if it is None.
+
+    Raises:
+        ManipDynError: If it is neither None nor a `StepControl`.
+    """
     if control is None:
         return _CONTROL
     if not isinstance(control, StepControl):

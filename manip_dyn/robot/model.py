@@ -321,7 +321,15 @@ class Robot:
         return [name for name, low, position, high in bounds if not low <= position <= high]
 
     def check_within_limits(self, name: str, q: Vector) -> None:
-        """Raise `ManipDynError` if a joint of `q` is outside its position limits."""
+        """Check that joint positions are within their limits.
+
+        Args:
+            name: Name of `q` in the message, such as "goal".
+            q: Joint positions (n,), rad or m.
+
+        Raises:
+            ManipDynError: If a joint is outside its limits.
+        """
         for i, joint in enumerate(self.joint_names):
             if not self.q_min[i] <= q[i] <= self.q_max[i]:
                 value, low, high = distinct_digits(q[i], self.q_min[i], self.q_max[i])

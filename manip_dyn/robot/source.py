@@ -159,7 +159,10 @@ def read_srdf(source: str | Path | None) -> str:
 
 
 def find_urdf(source: str | Path) -> Path:
-    """Return the file for a shipped robot, a path or a ``package://`` address.
+    """Return the path of a URDF or xacro file.
+
+    Args:
+        source: Name of a robot that comes with the package, path of a file, or ``package://`` URI.
 
     Raises:
         ManipDynError: If there is no such file.

@@ -222,7 +222,11 @@ MARKER_SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE:
 
 
 class MarkerSubscription:
-    """The newest markers of a mechanism. A snapshot contains their poses as coordinates."""
+    """The newest markers of a mechanism.
+
+    The viewer draws their shapes once, as a `Figure`, and then moves them by `Snapshot`s, in which
+    the poses of the markers take the place of joint positions.
+    """
 
     def __init__(self, node: Node):
         """Subscribe."""

@@ -160,9 +160,13 @@ def act(t, y, p, tau):
 
 @inlined
 def move(y, now, tau, out):
-    """Write the rates (2 n + 1,) of the state for `tau` (n,) from `act`.
+    """Write the time derivatives of the state, with 0 for the accelerations of sticking joints.
 
-    The accelerations of sticking joints are 0.
+    Args:
+        y: State (2 n + 1,): positions, velocities and dissipated energy.
+        now: Workspace with the mode of each joint.
+        tau: Efforts (n,) with friction, as computed by the function `act`.
+        out: Time derivatives (2 n + 1,), written.
     """
     n = tau.shape[0]
     call_kernel(now.motion, (y, tau, out))

@@ -352,7 +352,11 @@ def _call(index, memory):
 
 @inlined
 def fill_jacobian(task):
-    """Write J times ``freedom`` into ``task.jacobian``, with zeros in uncontrolled rows."""
+    """Write the Jacobian of the task (6, n) into ``task.jacobian``.
+
+    Column i is multiplied by ``task.freedom[i]``, which is 0 if joint i must not move, otherwise
+    1. Rows of components that are not controlled are 0.
+    """
     n = task.freedom.size
     for r in range(6):
         for i in range(n):

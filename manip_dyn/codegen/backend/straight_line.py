@@ -39,7 +39,10 @@ from manip_dyn.core.compiled import PLAIN
 
 
 def plain_one_state(program: Program) -> Callable[..., None]:
-    """Return a Python function ``(inputs, out)`` that runs a program."""
+    """Return a Python function ``(inputs, out)`` that runs a program for one state.
+
+    `inputs` are arrays in the order of ``program.inputs``; the result is written into `out`.
+    """
     run = _plain_function(program)
 
     def for_one(inputs, out):

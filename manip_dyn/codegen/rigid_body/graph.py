@@ -237,7 +237,13 @@ def derivatives(outputs: Sequence[Scalar], inputs: Sequence[Scalar]) -> list[lis
 def rates(
     outputs: Sequence[Scalar], inputs: Sequence[Scalar], speeds: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return the rates (m,) of `outputs` for the rates `speeds` (k,) of `inputs`."""
+    """Return the time derivatives (m,) of expressions, in forward mode.
+
+    Args:
+        outputs: Expressions (m,) of `inputs`.
+        inputs: Independent variables (k,).
+        speeds: Time derivatives (k,) of `inputs`.
+    """
     graph = inputs[0].graph
     seeds = {scalar.node: {0: speed} for scalar, speed in zip(inputs, speeds, strict=True)}
     tangents = _forward(graph, outputs, seeds)

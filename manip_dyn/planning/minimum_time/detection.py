@@ -171,7 +171,13 @@ class AtLimit(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """An effort that holds a joint from node `begin` to node `end`, exclusive."""
+    """An interval in which an effort keeps a joint at a limit of position or speed.
+
+    Attributes:
+        effort: Index of the joint whose effort does this; it may be another joint.
+        begin: First node of the grid.
+        end: Node after the last one.
+    """
 
     effort: int
     begin: int

@@ -260,11 +260,13 @@ def switching_rates(y, arc, rows):
 
 @compiled(short=True, python=False, counted=False)
 def indirect(y, p, out):
-    """Write the rates of (x, p) while effort k holds joint i at a limit through the speed of k.
+    """Write the time derivatives of (x, p) while effort k keeps joint i at a limit indirectly.
 
-    The effort does not change the acceleration of joint i, but the rate of this acceleration, and
-    keeps it at zero. The force of the limit does not change dS/dt either, where S is the switching
-    function of effort k; the force makes d2S/dt2 zero.
+    Indirectly means: effort k = ``p.indirect[0]`` does not change the acceleration of joint i
+    = ``p.held[k]``, but accelerates joint k, whose speed changes the acceleration of joint i.
+    The effort keeps the time derivative of this acceleration at zero. The force of the limit
+    does not change dS/dt either, where S is the switching function of effort k; the force
+    makes d2S/dt2 zero.
     """
     arc, full_rates, rows, slopes = p.arc, p.full_rates, p.rows, p.arc.slopes
     k = p.indirect[0]

@@ -432,12 +432,13 @@ def check_node(work, bounds, spacing, end, verdict, joint, need):
         bounds: Limits of the robot.
         spacing: Time until the next node, s.
         end: End of the phase, s.
-        verdict: Verdict for the previous nodes.
-        joint: Joint of this verdict.
-        need: Value that this joint requires.
+        verdict: Verdict for the previous nodes, such as PROVED or EFFORT.
+        joint: Index of the joint that it is about.
+        need: For EFFORT and SPEED, the required value of this joint divided by its limit; for
+            POSITION, the position that it reaches, rad or m.
 
     Returns:
-        The most severe verdict so far, the joint, and the value that it requires.
+        `verdict`, `joint` and `need` of the most severe violation so far.
     """
     n = bounds.effort.shape[0]
     y, modes, effort, rates = work.y, work.modes, work.effort, work.rates

@@ -276,7 +276,9 @@ class Controlled(NamedTuple):
 def controlled(
     robot: Robot, start: Vector, goal: Vector, q_switch: Vector, near: float, period: float
 ) -> Controlled:
-    """Return the motion of the controller for the switching positions `q_switch` (n,).
+    """Return the motion of the arm under the controller of the thesis (appendices A.4 and A.7).
+
+    Each joint is accelerated to its switching position, then braked, and held at its goal.
 
     The times at which joints reach these positions are computed by root finding. The motion
     therefore does not depend on a control period.

@@ -164,7 +164,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Status, with the alternatives to which the load of the machine may change it."""
+        """Status, and the other statuses that measured times with a plausible error would give."""
         if not self.alternatives:
             return self.status
         return f"{self.status} ({' or '.join(self.alternatives)} with times {TIME_ERROR:.0%} off)"

@@ -56,7 +56,17 @@ ABSOLUTE[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
 
 
 class Positions(NamedTuple):
-    """Points (2,), centres of mass (7, 2), and gaps `loops` (3, 2) of the closed loops, m."""
+    """Positions of points of the seven-body mechanism, in m.
+
+    Attributes:
+        loops: Vectors (3, 2) from one end of each loop to the other, 0 if the loop is closed.
+        crank_end: End (2,) of the crank.
+        meeting: Point (2,) in which the three chains meet.
+        spring_end: Point (2,) to which the spring is attached.
+        delta_end: End (2,) of the chain with the angle delta.
+        epsilon_end: End (2,) of the chain with the angle epsilon.
+        centres: Centres of mass (7, 2) of the bodies.
+    """
 
     loops: Matrix
     crank_end: Vector

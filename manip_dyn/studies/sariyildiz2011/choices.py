@@ -231,7 +231,7 @@ def _first_lost(runs: Runs, circle: str, method: str, step: float) -> float:
 
 # -------------------------------------------------------------------------- orders
 def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
-    """Return a chart of errors over the step, and a table of the estimated orders."""
+    """Return a chart of the error against the step size, and a table of the estimated orders."""
     panels, rows = [], []
     for circle in runs.settings.shown_circles:
         lines = []
