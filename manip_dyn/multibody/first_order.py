@@ -61,7 +61,12 @@ class FirstOrder:
         q = mechanism.q0 if q is None else q
         self.partition = mechanism.partition if partition is None else partition
         self._memory, self.y0 = prepare_memory(
-            mechanism, q, mechanism.v0 if v is None else v, self.partition, angles
+            mechanism,
+            q,
+            mechanism.v0 if v is None else v,
+            self.partition,
+            angles,
+            derivatives=False,
         )
         self.angles, self.evaluations = self._memory.group(Forces).angles, 0
         self._out, self._need = np.zeros(len(self.y0)), np.zeros(1)

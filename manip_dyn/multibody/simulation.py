@@ -179,7 +179,8 @@ class MechanismSimulation:
         stiff = stiff_coordinates(mechanism) if method is None else None
         if method is None:
             is_stiff = stiff is not None and step is None
-            method = "rodas5p" if is_stiff else "rosenbrock_nystrom"
+            explicit = stiff is None and step is None and len(mechanism.partition.ranks) > 1
+            method = "rodas5p" if is_stiff else "rkdp54" if explicit else "rosenbrock_nystrom"
         if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
             raise ManipDynError(
                 "method must be rosenbrock_nystrom, rodas5p, rosenbrock_w or an explicit method, "
@@ -201,6 +202,7 @@ class MechanismSimulation:
         if control.inspection_interval is None:
             control = replace(control, inspection_interval=INSPECTION_INTERVAL)
         self._options, self._user_control = options, control
+        self._derivatives = "jacobian" in options
         self._weights = None if stiff is None else np.where(stiff, PREFERENCE, 1.0)
         self._memory: Memory
         self._looped = has_loops(mechanism)
@@ -335,7 +337,9 @@ class MechanismSimulation:
     def _use(self, roles: Partition, angles: Vector | None) -> float:
         """Switch to a partition and return its condition number."""
         self.redundant = self.mechanism.names_of(roles.redundant)
-        self._memory, self._y = prepare_memory(self.mechanism, self.q, self.v, roles, angles)
+        self._memory, self._y = prepare_memory(
+            self.mechanism, self.q, self.v, roles, angles, self._derivatives
+        )
         self.partitions += 1
         limits = self._memory.group(Links).limits
         condition = float(limits[1])
@@ -414,7 +418,7 @@ class MechanismSimulation:
         roles = self._roles_at(q)
         if roles is None:
             return np.inf
-        memory, _ = prepare_memory(self.mechanism, q, 0.0 * q, roles)
+        memory, _ = prepare_memory(self.mechanism, q, 0.0 * q, roles, derivatives=False)
         return float(memory.group(Links).limits[1])
 
     def _one_step(self, state: State, end: float) -> State:
@@ -430,7 +434,9 @@ class MechanismSimulation:
         """Return the final state of a solution from a state to a time."""
         angles = self._memory.group(Forces).angles
         roles = self._roles(state.q)
-        memory, y = prepare_memory(self.mechanism, state.q, state.v, roles, angles)
+        memory, y = prepare_memory(
+            self.mechanism, state.q, state.v, roles, angles, self._derivatives
+        )
         options = self._active | options
         if options["step"] is not None:
             options = options | {"step": end - state.t}
@@ -527,7 +533,9 @@ def simulate_mechanism(
         duration: Duration, s.
         method: Name in `md.METHODS` except ``taylor``; use a Rosenbrock method for stiff
             mechanisms. Default: ``rodas5p`` if the mechanism is stiff at the start (see
-            `stiff_coordinates`) and `step` is None, else ``rosenbrock_nystrom``.
+            `stiff_coordinates`) and `step` is None; ``rkdp54`` for other mechanisms whose
+            coordinates are partitioned block by block (more than 100 constraints) if `step` is
+            None; else ``rosenbrock_nystrom``.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
         atol: Absolute tolerance: m or Euler parameters for coordinates, and m/s or 1/s for their

@@ -25,6 +25,18 @@ CHAINS = {
         (2, 3),
         6,
     ),
+    "long tree": (
+        [*["revolute", "universal"] * 10, "spherical", *["revolute"] * 4],
+        [
+            *((k, k - 1) for k in range(11)),
+            *((20, 10), (21, 20)),  # a branch
+            *((k, k - 1) for k in range(11, 15)),
+            *((22, 14), (23, 22), (24, 23)),  # a branch that is connected with the chain again
+            *((k, k - 1) for k in range(15, 20)),
+        ],
+        (24, 17),
+        3,
+    ),
 }
 """Joints of the tree, (body, parent) of each, bodies of the loop joint, its constraints."""
 
@@ -158,6 +170,38 @@ def test_the_accelerations_of_a_closed_chain_match_pinocchio(name, seed):
     scale = np.abs(expected).max()
     assert scale > 0.1
     np.testing.assert_allclose(chain.accelerations(), expected, rtol=1e-8, atol=1e-8 * scale)
+
+
+def test_long_chains_with_loops_conserve_their_energy():
+    """A chain of planar four-bars, each on the coupler of the one before."""
+    bodies, joints, base = [], [], "ground"
+    for k in range(5):
+        x = 1.2 * k
+        starts = [(x, 0.0), (x + 0.3, 0.5), (x + 1.0, 0.1)]
+        ends = [(x + 0.3, 0.5), (x + 1.2, 0.6), (x + 1.2, 0.6)]
+        for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            center = (*(0.5 * (np.array(start) + end)), 0.0)
+            bodies.append(MovingBody(f"b{k}{i}", 1.0, (0.01, 0.02, 0.02), center))
+        crank, coupler, rocker = (body.name for body in bodies[-3:])
+        for pair, point in (
+            ((base, crank), starts[0]),
+            ((crank, coupler), starts[1]),
+            ((coupler, rocker), ends[1]),
+            ((base, rocker), starts[2]),
+        ):
+            joints.append(Joint("revolute", pair, (*point, 0.0), (0.0, 0.0, 1.0)))
+        base = coupler
+    mechanism = Mechanism(bodies, joints, (), (0.0, -9.81, 0.0))
+    assert (mechanism.freedoms, len(mechanism.redundant)) == (5, 15)
+    motion = simulate_mechanism(mechanism, 0.3)
+    assert motion.success, motion.reason
+    assert motion.method == "rkdp54"
+    assert motion.violation < 1e-10
+    kinetic, potential = np.transpose(
+        [energies(mechanism, q, v) for q, v in zip(motion.q, motion.v, strict=True)]
+    )
+    assert np.ptp(potential) > 1.0
+    assert np.ptp(kinetic + potential) < 1e-4 * np.ptp(potential)
 
 
 def test_a_closed_chain_conserves_its_energy_and_its_loop():

@@ -7,9 +7,10 @@ No memory is allocated. The arrays are described in `tables`; p is the `Memory` 
 
 from __future__ import annotations
 
+from manip_dyn.core.arrays import part
 from manip_dyn.core.compiled import compiled
-from manip_dyn.multibody.equations.matrices import (
-    eliminate,
+from manip_dyn.multibody.equations.blocks import (
+    refactor,
     solve_rows,
     solve_transposed,
     substitute,
@@ -52,60 +53,40 @@ def residuals(p, out):
 
 
 @compiled(short=True, python=False, counted=False)
-def refactor(p):
-    """Factorize the gradients of the constraints with respect to the dependent coordinates."""
-    links = links_of(p)
-    rows, roles, slopes = links.rows, links.roles, links.slopes
-    factors, pivots = links.factors, links.pivots
-    size = factors.shape[0]
-    for k in range(size):
-        for i in range(size):
-            factors[k, i] = 0.0
-        for i in range(SIZE):
-            role = roles[rows[k, FIRST + i // 7] + i % 7]
-            if role >= 0:
-                factors[k, role] += slopes[k, i]
-    eliminate(factors, pivots)
-
-
-@compiled(short=True, python=False, counted=False)
 def assemble(y, p):
     """Compute all positions from the independent ones, y[:n]; return whether this succeeded.
 
     Newton's method starts at a prediction from the last positions and velocities, because near a
     change point the position nearest to the last one may belong to another motion.
     """
-    links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
+    links, q = links_of(p), motion_of(p).q
     dependent, independent, flags, limits = (
         links.dependent,
         links.independent,
         links.flags,
         links.limits,
     )
-    q, factors, pivots, violations, backup = (
-        motion.q,
-        links.factors,
-        links.pivots,
-        links.work,
-        links.spare,
-    )
-    basis, ahead = reduced.basis, reduced.place
-    n, m = independent.shape[0], dependent.shape[0]
-    same = flags[0] == ASSEMBLED
+    violations, backup, ahead, before = links.work, links.spare, links.ahead, links.before
+    n, m, flag = independent.shape[0], dependent.shape[0], flags[0]
+    same = flag == ASSEMBLED
     for i in range(n):
         same = same and q[independent[i]] == y[i]
     if same:
         return True
     for i in range(m):
         backup[i] = q[dependent[i]]
-        ahead[i, 0] = 0.0
-        for c in range(n):
-            ahead[i, 0] += basis[dependent[i], c] * (y[c] - q[independent[c]])
+        ahead[i] = 0.0
     for i in range(n):
+        before[i] = y[i] - q[independent[i]]
+    if flag == ASSEMBLED:
+        add_independent(p, before, ahead)
+        substitute(p, ahead)
+    for i in range(n):
+        before[i] = q[independent[i]]
         q[independent[i]] = y[i]
-    for attempt in range(CHORDS if flags[0] == ASSEMBLED else NEWTON, FROM_LAST + 1):
+    for attempt in range(CHORDS if flag == ASSEMBLED else NEWTON, FROM_LAST + 1):
         for i in range(m):
-            q[dependent[i]] = backup[i] + (ahead[i, 0] if attempt < FROM_LAST else 0.0)
+            q[dependent[i]] = backup[i] + (ahead[i] if attempt < FROM_LAST else 0.0)
         last = 1e10
         for _ in range(MAX_ITERATIONS[attempt]):
             largest = residuals(p, violations)
@@ -119,7 +100,7 @@ def assemble(y, p):
                 refactor(p)
                 flags[0] = ASSEMBLED
             if flags[0] == ASSEMBLED:
-                substitute(factors, pivots, violations)
+                substitute(p, violations)
                 for i in range(m):
                     q[dependent[i]] -= violations[i]
             if close:  # iterate to rounding, because errors grow near a change point
@@ -129,7 +110,11 @@ def assemble(y, p):
                 return True
     for i in range(m):
         q[dependent[i]] = backup[i]
-    flags[0] = 0
+    for i in range(n):
+        q[independent[i]] = before[i]
+    residuals(p, violations)
+    refactor(p)
+    flags[0] = flag
     return False
 
 
@@ -148,13 +133,41 @@ def redundant_violation(p):
 
 
 @compiled(short=True, python=False, counted=False)
+def add_independent(p, change, out):
+    """Subtract the products of the gradients and changes (n,) of independent coordinates."""
+    links = links_of(p)
+    rows, roles, slopes = links.rows, links.roles, links.slopes
+    n = change.shape[0]
+    for k in range(out.shape[0]):
+        for i in range(SIZE):
+            c = -1 - roles[rows[k, FIRST + i // 7] + i % 7]
+            if 0 <= c < n:
+                out[k] -= slopes[k, i] * change[c]
+
+
+@compiled(short=True, python=False, counted=False)
 def set_velocities(y, p):
-    """Write `basis`, and compute all velocities from the independent ones, y[n:]."""
-    links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
+    """Compute all velocities from the independent ones, y[n:]."""
+    links, v = links_of(p), motion_of(p).v
+    dependent, independent, work = links.dependent, links.independent, links.work
+    n, m = independent.shape[0], dependent.shape[0]
+    for k in range(m):
+        work[k] = 0.0
+    add_independent(p, part(y, n, n), work)
+    substitute(p, work)
+    for i in range(n):
+        v[independent[i]] = y[n + i]
+    for k in range(m):
+        v[dependent[k]] = work[k]
+
+
+@compiled(short=True, python=False, counted=False)
+def set_basis(p):
+    """Write `basis`."""
+    links, reduced = links_of(p), reduced_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     dependent, independent = links.dependent, links.independent
-    factors, pivots = links.factors, links.pivots
-    v, place, basis = motion.v, reduced.place, reduced.basis
+    place, basis = reduced.place, reduced.basis
     n, m = independent.shape[0], dependent.shape[0]
     for k in range(m):
         for c in range(n):
@@ -163,19 +176,12 @@ def set_velocities(y, p):
             c = -1 - roles[rows[k, FIRST + i // 7] + i % 7]
             if 0 <= c < n:
                 place[k, c] -= slopes[k, i]
-    solve_rows(factors, pivots, place)
+    solve_rows(p, place)
     for c in range(n):
         for i in range(n):
             basis[independent[i], c] = 1.0 if i == c else 0.0
         for k in range(m):
             basis[dependent[k], c] = place[k, c]
-    for i in range(n):
-        v[independent[i]] = y[n + i]
-    for k in range(m):
-        total = 0.0
-        for c in range(n):
-            total += place[k, c] * y[n + c]
-        v[dependent[k]] = total
 
 
 @compiled(short=True, python=False, counted=False)
@@ -186,7 +192,7 @@ def condition_number(p):
     """
     links = links_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
-    factors, pivots, x, z = links.factors, links.pivots, links.work, links.spare
+    x, z = links.work, links.spare
     m = x.shape[0]
     largest = 0.0
     for i in range(m):
@@ -203,12 +209,12 @@ def condition_number(p):
     for _ in range(4):
         for i in range(m):
             z[i] = x[i]
-        substitute(factors, pivots, z)
+        substitute(p, z)
         estimate = 0.0
         for i in range(m):
             estimate += abs(z[i])
             z[i] = 1.0 if z[i] >= 0.0 else -1.0
-        solve_transposed(factors, pivots, z)
+        solve_transposed(p, z)
         best, along = 0, 0.0
         for i in range(m):
             along += z[i] * x[i]

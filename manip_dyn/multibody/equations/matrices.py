@@ -1,9 +1,8 @@
-"""Compiled, allocation-free matrix products and linear systems of a mechanism's equations."""
+"""Compiled, allocation-free matrix products of a mechanism's equations."""
 
 from __future__ import annotations
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.solvers import factorize, solve
 from manip_dyn.multibody.equations.primitives import SIZE
 from manip_dyn.multibody.equations.tables import FIRST
 
@@ -84,56 +83,3 @@ def scatter_rows(rows, indices, out):
     for k in range(indices.shape[0]):
         for c in range(rows.shape[1]):
             out[indices[k], c] = rows[k, c]
-
-
-@compiled(python=False, counted=False)
-def eliminate(matrix, pivots):
-    """Factorize a matrix in place; see `factorize`."""
-    factorize(matrix, pivots)
-
-
-@compiled(python=False, counted=False)
-def substitute(factors, pivots, x):
-    """Replace x with the solution of the factorized system; see `solve`."""
-    solve(factors, pivots, x)
-
-
-@compiled(short=True, python=False, counted=False)
-def solve_rows(factors, pivots, x):
-    """Replace the columns of x (m, n) with solutions of the factorized system, skipping zeros."""
-    size, width = x.shape
-    for k in range(size):
-        best = int(pivots[k])
-        if best != k:
-            for c in range(width):
-                x[k, c], x[best, c] = x[best, c], x[k, c]
-    for row in range(1, size):
-        for k in range(row):
-            factor = factors[row, k]
-            if factor != 0.0:
-                for c in range(width):
-                    x[row, c] -= factor * x[k, c]
-    for row in range(size - 1, -1, -1):
-        for k in range(row + 1, size):
-            factor = factors[row, k]
-            if factor != 0.0:
-                for c in range(width):
-                    x[row, c] -= factor * x[k, c]
-        for c in range(width):
-            x[row, c] *= factors[row, row]
-
-
-@compiled(short=True, python=False, counted=False)
-def solve_transposed(factors, pivots, x):
-    """Replace x (m,) with the solution of the transposed factorized system."""
-    size = x.shape[0]
-    for k in range(size):
-        x[k] *= factors[k, k]
-        for i in range(k + 1, size):
-            x[i] -= factors[k, i] * x[k]
-    for k in range(size - 1, -1, -1):
-        for i in range(k):
-            x[i] -= factors[k, i] * x[k]
-    for k in range(size - 1, -1, -1):
-        best = int(pivots[k])
-        x[k], x[best] = x[best], x[k]

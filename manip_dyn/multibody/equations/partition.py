@@ -14,7 +14,7 @@ There several motions meet, or the mechanism is locked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,16 +29,18 @@ class Partition(NamedTuple):
     """Partition of the coordinates and of the constraints.
 
     Attributes:
-        dependent: Indices of the dependent coordinates, sorted.
+        dependent: Indices of the dependent coordinates (m,), sorted in each block.
         independent: Indices of the independent coordinates, sorted.
         redundant: Indices of the redundant constraints, sorted.
-        active: Indices of the other constraints, sorted.
+        active: Indices of the other constraints (m,), sorted in each block.
+        ranks: Number of active constraints of each block.
     """
 
     dependent: np.ndarray
     independent: np.ndarray
     redundant: np.ndarray
     active: np.ndarray
+    ranks: tuple[int, ...]
 
 
 def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Partition:
@@ -70,6 +72,44 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
         np.flatnonzero(columns),
         np.flatnonzero(rows),
         np.flatnonzero(~rows),
+        (int(np.sum(~rows)),),
+    )
+
+
+class Block(NamedTuple):
+    """Indices of the constraints and of the coordinates of a block, sorted."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+def partition_blocks(
+    gradients: Vector,
+    blocks: Sequence[Block],
+    ranks: Sequence[int | None],
+    first: int = 0,
+) -> Partition:
+    """Partition N coordinates block by block.
+
+    Args:
+        gradients: Gradients of the constraints (m, N).
+        blocks: Blocks. The constraints of a block depend on its own coordinates and on those of
+            earlier blocks.
+        ranks: Largest number of pivots of each block; None: all nonzero pivots.
+        first: Number of rows at the end of `gradients` that receive their pivots first.
+    """
+    parts = []
+    for (rows, columns), rank in zip(blocks, ranks, strict=True):
+        last = int(np.sum(rows >= len(gradients) - first))
+        part = partition(gradients[np.ix_(rows, columns)], rank, last)
+        parts.append((columns[part[0]], columns[part[1]], rows[part[2]], rows[part[3]]))
+    dependent, independent, redundant, active = map(np.concatenate, zip(*parts, strict=True))
+    return Partition(
+        dependent,
+        np.sort(independent),
+        np.sort(redundant),
+        active,
+        tuple(len(part[3]) for part in parts),
     )
 
 

@@ -8,9 +8,10 @@ independent ones. The equations of motion of the independent coordinates z are
 
 Primes denote time derivatives. q are all coordinates, M is their mass matrix, and Q are the
 generalized forces. Phi_q and Phi_u are the gradients of the constraints with respect to all and to
-the dependent coordinates, and a_0 are the accelerations for z'' = 0. With F = M q'' + Phi_q^T
-lambda - Q, the multipliers lambda and the reduced mass matrix M_r = B^T M B, the derivatives of
-z'' with respect to z and z' are
+the dependent coordinates, and a_0 are the accelerations for z'' = 0. The module `sparse_system`
+computes z'' from the equivalent equations of all accelerations and multipliers. With
+F = M q'' + Phi_q^T lambda - Q, the multipliers lambda and the reduced mass matrix M_r = B^T M B,
+the derivatives of z'' with respect to z and z' are
 
     M_r J1 = -B^T (F_q B + F_q' J + M L),   M_r J2 = -B^T (F_q' B + 2 M J).
 
@@ -24,11 +25,13 @@ from math import inf, nan
 
 from manip_dyn.core.arrays import row
 from manip_dyn.core.compiled import compiled
+from manip_dyn.multibody.equations.blocks import solve_rows, solve_transposed
 from manip_dyn.multibody.equations.constraints import (
     assemble,
     condition_number,
     redundant_violation,
     residuals,
+    set_basis,
     set_velocities,
 )
 from manip_dyn.multibody.equations.forces import add_forces, count_turns
@@ -37,13 +40,9 @@ from manip_dyn.multibody.equations.matrices import (
     add_mass_times,
     add_product,
     add_rows,
-    eliminate,
     fill,
     fill_1,
     scatter_rows,
-    solve_rows,
-    solve_transposed,
-    substitute,
 )
 from manip_dyn.multibody.equations.primitives import (
     INERTIA_BY_A,
@@ -55,6 +54,7 @@ from manip_dyn.multibody.equations.primitives import (
     SIZE,
     run_kernel,
 )
+from manip_dyn.multibody.equations.sparse_system import solve_accelerations
 from manip_dyn.multibody.equations.tables import (
     DERIVATIVES,
     FIRST,
@@ -124,15 +124,11 @@ def add_constraint_stiffness(p):
 
 
 @compiled(short=True, python=False, counted=False)
-def hold_constraints(p):
-    """Subtract the inertial forces of the accelerations `held` that satisfy the constraints.
-
-    The function writes `held`, and the rates of the gradients into `bends`.
-    """
-    links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
+def set_gradient_rates(p):
+    """Write the rates of the gradients into `bends`, and tau into `work`."""
+    links, motion = links_of(p), motion_of(p)
     rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
-    q, v, result, bodies = motion.q, motion.v, motion.result, bodies_of(p)
-    dependent, held, moved = links.dependent, reduced.held, reduced.moved
+    q, v, result = motion.q, motion.v, motion.result
     for k in range(rows.shape[0]):
         first, second = rows[k, FIRST], rows[k, SECOND]
         run_kernel(rows[k, KERNEL + VALUES], q, v, v, first, second, numbers, 12 * k, result)
@@ -140,46 +136,6 @@ def hold_constraints(p):
         for i in range(SIZE):
             bends[k, i] = result[PLACE_RATE + i]
             tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
-    substitute(links.factors, links.pivots, tau)
-    fill(held, 0.0)
-    fill(moved, 0.0)
-    for k in range(tau.shape[0]):
-        held[dependent[k], 0] = tau[k]
-    add_mass_times(bodies.mass, bodies.turning, held, moved)
-    for i in range(force.shape[0]):
-        force[i] -= moved[i, 0]
-
-
-@compiled(short=True, python=False, counted=False)
-def solve_accelerations(p):
-    """Compute `acceleration` and `a` from the forces, `basis` and the masses."""
-    bodies, reduced, force, a = bodies_of(p), reduced_of(p), loads_of(p).force, motion_of(p).a
-    basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
-    factors, pivots, out, held = (
-        reduced.factors,
-        reduced.pivots,
-        reduced.acceleration,
-        reduced.held,
-    )
-    size, n = basis.shape
-    fill(mass_basis, 0.0)
-    add_mass_times(bodies.mass, bodies.turning, basis, mass_basis)
-    fill(matrix, 0.0)
-    add_gathered(basis, mass_basis, matrix, 1.0, 0)
-    for r in range(n):
-        out[r] = 0.0
-        for c in range(n):
-            factors[r, c] = matrix[r, c]
-    for i in range(size):
-        for c in range(n):
-            out[c] += basis[i, c] * force[i]
-    eliminate(factors, pivots)
-    substitute(factors, pivots, out)
-    for i in range(size):
-        total = held[i, 0]
-        for c in range(n):
-            total += basis[i, c] * out[c]
-        a[i] = total
 
 
 @compiled(short=True, counted=False)
@@ -188,7 +144,8 @@ def rates(t, y, p, out):
 
     The accelerations are NaN if the mechanism cannot be assembled.
     """
-    force, acceleration = loads_of(p).force, reduced_of(p).acceleration
+    force, acceleration, a = loads_of(p).force, reduced_of(p).acceleration, motion_of(p).a
+    independent = links_of(p).independent
     n = acceleration.shape[0]
     for i in range(n):
         out[i] = y[n + i]
@@ -199,9 +156,10 @@ def rates(t, y, p, out):
     fill_1(force, 0.0)
     add_forces(t, p, VALUES)
     add_inertial_forces(p, VALUES)
-    hold_constraints(p)
+    set_gradient_rates(p)
     solve_accelerations(p)
     for i in range(n):
+        acceleration[i] = a[independent[i]]
         out[n + i] = acceleration[i]
 
 
@@ -214,6 +172,7 @@ def linearized_rates(t, y, p, out, by_time):
     """
     loads = loads_of(p)
     rates(t, y, p, reduced_of(p).rates)
+    set_basis(p)
     fill_1(loads.force, 0.0)
     fill_1(loads.by_time, 0.0)
     fill(loads.stiffness, 0.0)
@@ -228,10 +187,10 @@ def differentiate_rates(p, out, by_time):
     """Write M J1, M J2, M and M dz''/dt from `stiffness`, `damping` and the constraints."""
     links, bodies, loads, reduced = links_of(p), bodies_of(p), loads_of(p), reduced_of(p)
     rows, dependent, bends = links.rows, links.dependent, links.bends
-    factors, pivots, multipliers = links.factors, links.pivots, links.work
+    multipliers = links.work
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
     mass, turning, basis = bodies.mass, bodies.turning, reduced.basis
-    forces_by_time, matrix = loads.by_time, reduced.matrix
+    forces_by_time = loads.by_time
     velocities = reduced.place  # J
     wide = reduced.carried  # J for all coordinates
     total = reduced.mass_basis  # the factor of -B^T in M J2, then in M J1
@@ -239,10 +198,13 @@ def differentiate_rates(p, out, by_time):
     fill(out, 0.0)
     for k in range(multipliers.shape[0]):
         multipliers[k] = force[dependent[k]]
-    solve_transposed(factors, pivots, multipliers)
+    solve_transposed(p, multipliers)
+    fill(total, 0.0)
+    add_mass_times(mass, turning, basis, total)
+    add_gathered(basis, total, out, 1.0, 2 * n)
     fill(velocities, 0.0)
     add_rows(rows, bends, basis, velocities, -1.0)
-    solve_rows(factors, pivots, velocities)
+    solve_rows(p, velocities)
     scatter_rows(velocities, dependent, wide)
     fill(total, 0.0)
     add_mass_times(mass, turning, wide, total)
@@ -255,7 +217,7 @@ def differentiate_rates(p, out, by_time):
     add_rows(rows, bends, wide, velocities, -2.0)
     add_constraint_stiffness(p)
     add_rows(rows, bends, basis, velocities, -1.0)
-    solve_rows(factors, pivots, velocities)  # L: derivatives of the dependent accelerations
+    solve_rows(p, velocities)  # L: derivatives of the dependent accelerations
     fill(total, 0.0)
     add_product(stiffness, basis, total)
     add_product(damping, wide, total)
@@ -266,8 +228,6 @@ def differentiate_rates(p, out, by_time):
         by_time[r] = 0.0
         for i in range(size):
             by_time[r] += basis[i, r] * forces_by_time[i]
-        for c in range(n):
-            out[r, 2 * n + c] = matrix[r, c]
 
 
 @compiled(short=True, counted=False)

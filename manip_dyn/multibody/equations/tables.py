@@ -48,10 +48,14 @@ class Links(NamedTuple):
             for the index k among the independent ones. The ground is last.
         slopes: Gradients (m, 14) of the constraints with respect to their two bodies.
         bends: Rates of the gradients (m, 14).
-        factors: LU factors (m, m) of the gradients with respect to the dependent coordinates.
-        pivots: Row exchanges of the factors (m,).
+        starts: Index of the first constraint and dependent coordinate of each block, and m.
+        factors: LU factors (m, w) of the diagonal blocks of the gradients with respect to the
+            dependent coordinates; w is the size of the largest block.
+        pivots: Row exchanges of the factors (m,), within each block.
         work: Scratch (m,).
         spare: Scratch (m,).
+        ahead: Scratch (m,).
+        before: Scratch (n,).
         flags: ASSEMBLED or 0, and the number of iterations (2,).
         limits: Tolerance of the constraints, and condition number at the start of the current
             partition (2,).
@@ -68,10 +72,13 @@ class Links(NamedTuple):
     roles: Indices
     slopes: Matrix
     bends: Matrix
+    starts: Indices
     factors: Matrix
     pivots: Vector
     work: Vector
     spare: Vector
+    ahead: Vector
+    before: Vector
     flags: Indices
     limits: Vector
     extra_rows: Rows
@@ -141,8 +148,10 @@ class Loads(NamedTuple):
 
     Attributes:
         force: Generalized forces (N,).
-        stiffness: Negative derivatives (N, N) with respect to the positions.
-        damping: Negative derivatives (N, N) with respect to the velocities.
+        stiffness: Negative derivatives (N, N) with respect to the positions; (0, 0) without
+            derivatives.
+        damping: Negative derivatives (N, N) with respect to the velocities; (0, 0) without
+            derivatives.
         by_time: Derivatives (N,) with respect to time.
     """
 
@@ -155,31 +164,57 @@ class Loads(NamedTuple):
 class Reduced(NamedTuple):
     """Arrays of the equations of the independent coordinates.
 
+    All arrays except `acceleration` are empty in memory without derivatives.
+
     Attributes:
+        acceleration: Accelerations of the independent coordinates (n,).
         basis: Derivatives (N, n) of all velocities with respect to the independent ones.
         mass_basis: Product of M and the basis (N, n).
-        matrix: Reduced mass matrix (n, n).
-        factors: LU factors of the reduced mass matrix (n, n).
-        pivots: Row exchanges of the factors (n,).
-        acceleration: Accelerations of the independent coordinates (n,).
-        held: Accelerations (N, 1) of all coordinates at zero independent accelerations.
-        moved: Product of M and `held` (N, 1).
         place: Scratch (m, n).
         carried: Scratch (N, n).
         rates: Scratch (2 n,).
     """
 
+    acceleration: Vector
     basis: Matrix
     mass_basis: Matrix
-    matrix: Matrix
-    factors: Matrix
-    pivots: Vector
-    acceleration: Vector
-    held: Matrix
-    moved: Matrix
     place: Matrix
     carried: Matrix
     rates: Vector
+
+
+class System(NamedTuple):
+    """Sparse LDL^T factors of the equations of all accelerations and multipliers.
+
+    The N + m unknowns are in elimination order. L has k entries below its diagonal.
+
+    Attributes:
+        order: Position of each coordinate and of each multiplier (N + m,).
+        mass_slots: Entries of L for the six products of the Euler parameters of each body (b, 6).
+        link_slots: Entries of L for the gradients (m, 14); -1 for the ground.
+        columns: Index of the first entry of each column of L, and k (N + m + 1,).
+        column_rows: Row of each entry (k,), by columns.
+        rows: Index of the first entry of each row of L, and k (N + m + 1,).
+        row_columns: Column of each entry (k,), by rows.
+        row_slots: Index (k,) by columns of each entry by rows.
+        lower: Entries of L (k,), by columns.
+        diagonal: Diagonal (N + m,), and its inverse after the factorization.
+        x: Right-hand side and solution (N + m,).
+        line: Scratch (N + m,).
+    """
+
+    order: Indices
+    mass_slots: Rows
+    link_slots: Rows
+    columns: Indices
+    column_rows: Indices
+    rows: Indices
+    row_columns: Indices
+    row_slots: Indices
+    lower: Vector
+    diagonal: Vector
+    x: Vector
+    line: Vector
 
 
 class Tables(NamedTuple):
@@ -191,6 +226,7 @@ class Tables(NamedTuple):
     forces: Forces
     loads: Loads
     reduced: Reduced
+    system: System
 
 
 Group = TypeVar("Group", bound=tuple)
@@ -286,5 +322,7 @@ def _group_reader(group: Any) -> Any:
     return plain if PLAIN else opened
 
 
-links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of = map(_group_reader, GROUPS)
+links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of, system_of = map(
+    _group_reader, GROUPS
+)
 """``links_of(memory)`` and the others return a group of arrays, even in compiled code."""

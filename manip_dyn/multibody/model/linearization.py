@@ -39,7 +39,7 @@ class MechanismModel(Protocol):
     v0: Vector
     partition: Partition
 
-    def tables(self, q: Vector, roles: Partition) -> Tables:
+    def tables(self, q: Vector, roles: Partition, derivatives: bool = True) -> Tables:
         """Create the arrays for positions q (N,) and a partition."""
         ...
 
@@ -54,16 +54,18 @@ def prepare_memory(
     v: Vector,
     roles: Partition,
     angles: Vector | None = None,
+    derivatives: bool = True,
 ) -> tuple[Memory, Vector]:
     """Return memory and the state y (2 n,) for coordinates q, rates v (N,) and a partition.
 
     `angles` (f,) are earlier angles of rotational springs, which determine the full turns. By
-    default they are those at assembly.
+    default they are those at assembly. Without `derivatives`, the memory serves for `rates` but
+    not for `linearized_rates`.
 
     Raises:
         ManipDynError: If the mechanism cannot be assembled at q.
     """
-    tables = mechanism.tables(q, roles)
+    tables = mechanism.tables(q, roles, derivatives)
     if angles is not None:
         tables.forces.angles[:] = angles
     memory = memory_with(tables)

@@ -20,9 +20,10 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.equations.forces import USER_RESULT, UserForce
 from manip_dyn.multibody.equations.partition import (
     RANK_TOLERANCE,
+    Block,
     Partition,
     has_constant_rank,
-    partition,
+    partition_blocks,
 )
 from manip_dyn.multibody.equations.primitives import (
     DISTANCE,
@@ -37,6 +38,7 @@ from manip_dyn.multibody.equations.primitives import (
     kernel_addresses,
     primitive_address,
 )
+from manip_dyn.multibody.equations.sparse_system import sparse_system
 from manip_dyn.multibody.equations.tables import (
     ROTATIONAL_SPRING,
     SPRING,
@@ -47,6 +49,7 @@ from manip_dyn.multibody.equations.tables import (
     Loads,
     Motion,
     Reduced,
+    System,
     Tables,
 )
 from manip_dyn.multibody.model.elements import (
@@ -63,6 +66,7 @@ from manip_dyn.multibody.model.elements import (
     checked_elements,
 )
 from manip_dyn.multibody.model.linearization import find_equilibrium
+from manip_dyn.multibody.model.topology import blocks_of
 
 Pose = tuple[Vector, Vector]
 """Position (3,) and rotation (3, 3) of a body."""
@@ -167,6 +171,8 @@ def _rows(poses: Sequence[Pose], points: Vector) -> Callable[..., Row]:
     return row
 
 
+LARGE = 100
+"""Number of constraints above which coordinates are partitioned block by block."""
 TOLERANCE = 1e-12
 """Tolerance of the constraints, m, m^2 or dimensionless."""
 VELOCITY_TOLERANCE = 1e-6
@@ -191,7 +197,8 @@ class Mechanism:
             parameters.
         redundant: Names of the redundant constraints.
         freedoms: Degrees of freedom n = N - m.
-        partition: Partition of the coordinates at the start.
+        partition: Partition of the coordinates at the start. It is that of all coordinates, or
+            block by block if there are more than `LARGE` constraints; see `topology`.
         switches: Times at which forces are not smooth, s.
         q0: Initial coordinates (N,).
         v0: Initial rates of the coordinates (N,).
@@ -224,6 +231,12 @@ class Mechanism:
             {time for force in self.forces if isinstance(force, Tyre) for time in force.switches}
         )
         self._rows()
+        self._bodies_of_blocks = blocks_of(
+            len(self.bodies),
+            [tuple(pair) for pair in (self._table[: self._from_joints, 1:] // 7).tolist()],
+        )
+        self._blocks = self._partition_blocks()
+        self._last_system: tuple[bytes, System] | None = None
         self.q0, self.v0 = self._start()
         self.assembly = self.q0
         gradients = self.gradients(self.q0)
@@ -262,15 +275,18 @@ class Mechanism:
         """
         first = len(self.bodies) if self.redundant else 0
         gradients = self.gradients(q) if weights is None else self.gradients(q) * weights
-        roles = partition(gradients, self.constraints, first)
+        roles = partition_blocks(gradients, self._blocks, self.partition.ranks, first)
         return roles if len(roles.active) == self.constraints else None
 
     def names_of(self, rows: Vector) -> tuple[str, ...]:
         """Return the names of the constraints with these row indices."""
         return tuple(self._owners[row] + self._labels[row] for row in rows)
 
-    def tables(self, q: Vector, roles: Partition) -> Tables:
-        """Create the arrays of the compiled equations for coordinates q (N,) and a partition."""
+    def tables(self, q: Vector, roles: Partition, derivatives: bool = True) -> Tables:
+        """Create the arrays of the compiled equations for coordinates q (N,) and a partition.
+
+        Without `derivatives`, the arrays for the derivatives of the equations are empty.
+        """
         n, m, size, b = self.freedoms, self.constraints, self.size, len(self.bodies)
         indices = np.full(size + 7, -1 - n)
         indices[roles.dependent] = np.arange(m)
@@ -296,10 +312,13 @@ class Mechanism:
             roles=indices,
             slopes=np.zeros((m, SIZE)),
             bends=np.zeros((m, SIZE)),
-            factors=np.zeros((m, m)),
+            starts=np.cumsum([0, *roles.ranks]),
+            factors=np.zeros((m, max(roles.ranks))),
             pivots=np.zeros(m),
             work=np.zeros(m),
             spare=np.zeros(m),
+            ahead=np.zeros(m),
+            before=np.zeros(n),
             flags=np.zeros(2, dtype=np.int64),
             limits=np.array([TOLERANCE, np.inf]),
             extra_rows=self._link_rows(roles.redundant),
@@ -328,26 +347,31 @@ class Mechanism:
             user_rows=np.array(user_rows, dtype=np.int64).reshape(-1, 5),
             time=np.zeros(1),
         )
+        wide, tall, columns = (size, m, n) if derivatives else (0, 0, 0)
         loads = Loads(
             force=np.zeros(size),
-            stiffness=np.zeros((size, size)),
-            damping=np.zeros((size, size)),
+            stiffness=np.zeros((wide, wide)),
+            damping=np.zeros((wide, wide)),
             by_time=np.zeros(size),
         )
         reduced = Reduced(
-            basis=np.zeros((size, n)),
-            mass_basis=np.zeros((size, n)),
-            matrix=np.zeros((n, n)),
-            factors=np.zeros((n, n)),
-            pivots=np.zeros(n),
             acceleration=np.zeros(n),
-            held=np.zeros((size, 1)),
-            moved=np.zeros((size, 1)),
-            place=np.zeros((m, n)),
-            carried=np.zeros((size, n)),
+            basis=np.zeros((wide, columns)),
+            mass_basis=np.zeros((wide, columns)),
+            place=np.zeros((tall, columns)),
+            carried=np.zeros((wide, columns)),
             rates=np.zeros(2 * n),
         )
-        return Tables(links, motion, bodies, forces, loads, reduced)
+        system = self._system(roles.active)
+        return Tables(links, motion, bodies, forces, loads, reduced, system)
+
+    def _system(self, active: np.ndarray) -> System:
+        """Return the arrays of the sparse equations with these constraints."""
+        key = active.tobytes()
+        if self._last_system is None or self._last_system[0] != key:
+            links = self._table[active, 1:]
+            self._last_system = key, sparse_system(links, self._bodies_of_blocks, self.size)
+        return self._last_system[1]
 
     def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
         """Return a copy with different initial coordinates q and rates v (N,). Default for v: 0.
@@ -421,6 +445,20 @@ class Mechanism:
         self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
         self._owners, self._labels = owners, labels
 
+    def _partition_blocks(self) -> list[Block]:
+        """Return the blocks of the partition: those of the topology, or one for all bodies."""
+        rows, columns = np.arange(len(self._table)), np.arange(self.size)
+        if len(self._table) <= LARGE:
+            return [Block(rows, columns)]
+        owners = np.full(len(self.bodies) + 1, -1)
+        for k, bodies in enumerate(self._bodies_of_blocks):
+            owners[bodies] = k
+        row_owners = owners[self._table[:, 1:] // 7].max(axis=1)
+        return [
+            Block(np.flatnonzero(row_owners == k), np.flatnonzero(owners[columns // 7] == k))
+            for k in range(len(self._bodies_of_blocks))
+        ]
+
     def _link_rows(self, indices: np.ndarray) -> np.ndarray:
         """Return rows of constraints (k, 5) with kernel addresses."""
         rows = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[indices].tolist()]
@@ -456,10 +494,11 @@ class Mechanism:
     # ------------------------------------------------------------------------- checks
     def _assembled(self, gradients: Vector) -> Partition:
         """Return the partition at assembly; raise an error in a singular position."""
-        roles = partition(gradients)
+        ranks = [None] * len(self._blocks)
+        roles = partition_blocks(gradients, self._blocks, ranks)
         if not roles.redundant.size:
             return roles
-        roles = partition(gradients, first=len(self.bodies))
+        roles = partition_blocks(gradients, self._blocks, ranks, len(self.bodies))
         if not has_constant_rank(
             lambda q: (self.violations(q), self.gradients(q)), self.q0, roles
         ):
