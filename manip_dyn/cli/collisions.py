@@ -10,7 +10,7 @@ from manip_dyn.cli.parser import DONE, FAILED, robot_of
 from manip_dyn.cli.terminal import print_table
 
 if TYPE_CHECKING:
-    from manip_dyn.collision import Clearance
+    from manip_dyn.collision import Clearance, Scene
     from manip_dyn.robot import Robot
 
 COLLISION = 3
@@ -35,11 +35,12 @@ def check_scene(
 
     Without a scene the result is None.
     """
-    if options.scene is None:
+    scene = scene_of(options)
+    if scene is None:
         return None
-    from manip_dyn.collision import check_motion, load_scene
+    from manip_dyn.collision import check_motion
 
-    result = check_motion(robot, motion, load_scene(options.scene))
+    result = check_motion(robot, motion, scene)
     content["clearance"] = {
         "status": result.status,
         "reason": result.reason,
@@ -53,12 +54,17 @@ def check_scene(
 
 def loaded_robot(options: argparse.Namespace) -> Robot:
     """Return the robot of the options, with the masses of the objects that its scene attaches."""
-    robot = robot_of(options)
+    robot, scene = robot_of(options), scene_of(options)
+    return robot if scene is None else scene.loaded(robot)
+
+
+def scene_of(options: argparse.Namespace) -> Scene | None:
+    """Read the file of the option --scene; return None without it."""
     if options.scene is None:
-        return robot
+        return None
     from manip_dyn.collision import load_scene
 
-    return load_scene(options.scene).loaded(robot)
+    return load_scene(options.scene)
 
 
 def _finite(value: float) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.cli.collisions import scene_of
 from manip_dyn.cli.parser import DONE
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
@@ -108,7 +109,7 @@ def save_and_view(options: argparse.Namespace, result: Any, robot: Robot) -> Non
 
         record(result, options.record, robot=robot)
     if options.view:
-        view(result, robot=robot)
+        view(result, robot=robot, scene=scene_of(options))
 
 
 def view(result: Any, **settings: Any) -> int:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from manip_dyn.cli.collisions import scene_of
 from manip_dyn.cli.outputs import check_writable, view
 from manip_dyn.cli.parser import (
     DONE,
@@ -209,6 +210,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
     command.epilog = examples(
         "manip_dyn view pa10",
         "manip_dyn view my_arm.urdf",
+        "manip_dyn view my_arm.urdf --scene cell.yaml",
         "manip_dyn view run.mcap",
         "manip_dyn view /demo",
     )
@@ -230,6 +232,11 @@ def configure_view(command: argparse.ArgumentParser) -> None:
         help="folder that contains the packages with the meshes; repeatable",
     )
     command.add_argument(
+        "--scene",
+        metavar="FILE",
+        help="YAML file with objects around the arm, which are drawn with the closest pair",
+    )
+    command.add_argument(
         "--host",
         default=LOCALHOST,
         help="address of the page; 0.0.0.0: all network interfaces (default: this machine only)",
@@ -249,10 +256,11 @@ def _view(options: argparse.Namespace) -> int:
         return _view_nodes(options)
     from manip_dyn.viewer import file_motion, view
 
+    scene = scene_of(options)
     arguments = {} if Path(source).suffix == SUFFIX else load_arguments(options)
     motion = file_motion(source, meshes=options.meshes, **arguments)
     port = _port(options)
-    view(motion, host=options.host, port=port, dark=options.dark, wait=True)
+    view(motion, scene=scene, host=options.host, port=port, dark=options.dark, wait=True)
     return DONE
 
 
@@ -284,6 +292,11 @@ def _port(options: argparse.Namespace) -> int:
 
 
 def _view_nodes(options: argparse.Namespace) -> int:
+    if options.scene is not None:
+        raise ManipDynError(
+            f"--scene must be omitted for the ROS namespace '{options.robot}': the page shows the "
+            f"scenes of its nodes, got '{options.scene}'."
+        )
     if find_spec("rclpy") is None:
         raise ManipDynError(
             f"'{options.robot}' is a ROS namespace, which requires rclpy: source ROS 2, or pip "

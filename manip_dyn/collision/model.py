@@ -281,7 +281,7 @@ def _with_scene(robot: Robot, scene: Scene) -> CollisionModel:
                     f"allowed of '{entry.name}' must be links or objects, got '{name}'"
                     f"{closest(name, names)}"
                 )
-        geometry = _placed(robot, entry)
+        geometry = placed(robot, entry)
         for partner, body in bodies.items():
             between = joints_between(robot, body, geometry.body)
             allowed = partner in entry.allowed or (
@@ -297,7 +297,12 @@ def _with_scene(robot: Robot, scene: Scene) -> CollisionModel:
     return CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, own.without_shape)
 
 
-def _placed(robot: Robot, entry: SceneObject) -> Geometry:
+def placed(robot: Robot, entry: SceneObject) -> Geometry:
+    """Return the shape of a scene object in the frame of the body to which it is fixed.
+
+    Raises:
+        ManipDynError: If the object is attached to an unknown link.
+    """
     rotation, translation, body = entry.rotation, entry.position, -1
     if entry.link is not None:
         frame = robot.frame(entry.link)

@@ -94,7 +94,7 @@ def clearance(robot: Robot, q: Any, scene: Scene | None = None) -> Clearance:
     pair, separation = _coal_objects(model).closest(posture, model.pairs)
     clear = separation.distance > 0.0
     points = np.array([separation.first, separation.second])
-    reason = _sentence(pair, separation.distance)
+    reason = sentence(pair, separation.distance)
     return Clearance(
         clear,
         separation.distance,
@@ -276,7 +276,7 @@ def _clearance(
     _, separation = objects.closest(q, [names])
     time = curve.time_of(float(parameter))
     distance = min(separation.distance, 0.0) if contact >= 0 else separation.distance
-    reason = f"{_sentence(names, distance)} at {time:.6g} s"
+    reason = f"{sentence(names, distance)} at {time:.6g} s"
     if clear:
         reason += f"; proved least clearance {least:.4g} m"
     if clear is None:
@@ -297,7 +297,8 @@ def _clearance(
     )
 
 
-def _sentence(pair: tuple[str, str], distance: float) -> str:
+def sentence(pair: tuple[str, str], distance: float) -> str:
+    """Return a sentence about the distance (m) of a pair of links or objects."""
     if pair == ("", ""):
         return "there is no pair to check"
     if distance <= 0.0:

@@ -102,6 +102,8 @@ from manip_dyn.ros.runtime.threads import Deadlines as Deadlines
 from manip_dyn.ros.runtime.threads import PeriodicThread as PeriodicThread
 from manip_dyn.ros.runtime.threads import RealTimeShare as RealTimeShare
 from manip_dyn.ros.runtime.threads import WallClockAnchor as WallClockAnchor
+from manip_dyn.ros.scene_markers import closest_markers as closest_markers
+from manip_dyn.ros.scene_markers import object_markers as object_markers
 from manip_dyn.ros.simulated_arm import HELD_SENTENCE as HELD_SENTENCE
 from manip_dyn.ros.simulated_arm import RESET_SETTLING as RESET_SETTLING
 from manip_dyn.ros.simulated_arm import ArmFacts as ArmFacts
@@ -114,6 +116,8 @@ from manip_dyn.ros.tracker.targets import TargetChecks as TargetChecks
 from manip_dyn.ros.tracker.topics import TRACKER_STATES as TRACKER_STATES
 from manip_dyn.ros.tracker.topics import TrackerFacts as TrackerFacts
 from manip_dyn.ros.tracker.topics import state_of as state_of
+from manip_dyn.ros.viewer_subscriptions import closest_of as closest_of
 from manip_dyn.ros.viewer_subscriptions import figure_of as figure_of
 from manip_dyn.ros.viewer_subscriptions import marker_coordinates as marker_coordinates
+from manip_dyn.ros.viewer_subscriptions import obstacles_of as obstacles_of
 from manip_dyn.ros.viewer_subscriptions import planned_trail as planned_trail

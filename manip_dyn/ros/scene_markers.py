@@ -2,120 +2,146 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from manip_dyn.collision import (
-    Box,
-    Capsule,
-    Clearance,
-    Cylinder,
-    HalfSpace,
-    Mesh,
-    Scene,
-    Sphere,
-    clearance,
-)
+from manip_dyn.collision import Scene
+from manip_dyn.collision.model import Geometry
 from manip_dyn.collision.scene import SceneObject
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.geometry import point, pose, quaternion, vector
+from manip_dyn.ros.runtime.execution import unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import LATCHED
+from manip_dyn.ros.runtime.threads import PeriodicThread
+from manip_dyn.viewer.collisions import ABOVE, CLEAR, TOUCHING, ClosestPair, shape_parts
+from manip_dyn.viewer.scene import Closest, Colour, Part
 
-PERIOD = 0.5
+PERIOD = 0.1
 """Wall time between messages with the closest pair, s."""
-OBJECT = ColorRGBA(r=0.45, g=0.6, b=0.75, a=0.7)
-CLEAR, TOUCHING = ColorRGBA(r=0.1, g=0.7, b=0.2, a=1.0), ColorRGBA(r=0.9, g=0.1, b=0.1, a=1.0)
-PLANE = 4.0
-"""Side of the square that represents a half-space, m."""
-THICKNESS = 0.002
-"""Thickness of this square and width of the line between the closest points, m."""
+CLOSEST, DISTANCE = "closest", "distance"
+"""Namespaces of the line between the closest points and of its text."""
+LINE, TEXT = 0.004, 0.05
+"""Width of the line and height of the text, m."""
+KINDS: Mapping[str, int] = {
+    "box": Marker.CUBE,
+    "cylinder": Marker.CYLINDER,
+    "sphere": Marker.SPHERE,
+    "mesh": Marker.TRIANGLE_LIST,
+}
+"""Types of the markers by kind of `Part`."""
 
 
 class SceneMarkers:
-    """Publishes the objects of a scene once, and the closest pair when it is requested."""
+    """Publishes the objects of a scene, and the closest pair while the topic has subscribers.
 
-    def __init__(self, node: Node, robot: Robot, scene: Scene):
-        """Publish the objects. Those attached to a link are in the frame of the link."""
-        self._robot, self._scene = robot, scene
+    A thread computes and publishes the markers, so that no callback of the node is delayed.
+    """
+
+    def __init__(
+        self, node: Node, robot: Robot, scene: Scene, positions: Callable[[], Vector | None]
+    ):
+        """Publish the objects, and prepare the thread, which `start` starts.
+
+        Args:
+            node: The node.
+            robot: The arm.
+            scene: The scene.
+            positions: Returns the joint positions (n,), or None if unknown. The thread calls it.
+        """
+        self._node, self._robot, self._positions = node, robot, positions
         self._publisher = node.create_publisher(MarkerArray, "~/scene_markers", LATCHED)
+        self._scene, self._published = scene, Scene()
+        self._objects: list[Marker] = []
+        self._pair = ClosestPair(robot, scene)
+        self._pair(np.zeros(robot.n))  # compiles before the motion starts
+        self._begin(scene)
+        self._thread = PeriodicThread(self._cycle, PERIOD)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def use(self, scene: Scene) -> None:
+        """Publish another scene from now on."""
+        self._scene = scene
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._thread.stop()
+
+    def _begin(self, scene: Scene) -> None:
+        """Publish the objects of a scene in place of those of the previous one."""
+        self._published = scene
         self._objects = [
             marker
             for entry in scene.objects.values()
-            for marker in object_markers(entry, entry.link or robot.base)
+            for marker in object_markers(entry, entry.link or self._robot.base)
         ]
         for number, marker in enumerate(self._objects):
             marker.id, marker.frame_locked = number, True
-        self._publisher.publish(MarkerArray(markers=self._objects))
+        self._publish([Marker(action=Marker.DELETEALL), *self._objects])
 
-    def publish_closest(self, q: Vector) -> None:
-        """Publish the objects and the closest pair at q (n,), rad or m.
+    def _cycle(self) -> None:
+        scene = self._scene
+        if scene is not self._published:
+            self._pair = ClosestPair(self._robot, scene)
+            self._begin(scene)
+        unless_shut_down(self._node, self._publish_closest)
 
-        All markers are in one message, because late subscribers receive only the last one.
-        """
-        if self._publisher.get_subscription_count():
-            closest = closest_markers(clearance(self._robot, q, self._scene), self._robot.base)
-            self._publisher.publish(MarkerArray(markers=[*self._objects, *closest]))
+    def _publish_closest(self) -> None:
+        if not self._publisher.get_subscription_count():
+            return
+        q = self._positions()
+        closest = None if q is None else self._pair(q)
+        if closest is not None:
+            # All markers are in one message, because late subscribers receive only the last one.
+            self._publish([*self._objects, *closest_markers(closest, self._robot.base)])
 
-
-def scene_markers(node: Node, robot: Robot, scene: Scene | None) -> SceneMarkers | None:
-    """Return the publisher of a scene, or None without a scene."""
-    return None if scene is None else SceneMarkers(node, robot, scene)
+    def _publish(self, markers: list[Marker]) -> None:
+        unless_shut_down(self._node, lambda: self._publisher.publish(MarkerArray(markers=markers)))
 
 
 def object_markers(entry: SceneObject, frame: str) -> list[Marker]:
-    """Return the markers of an object without its padding, in the frame of its pose.
-
-    A capsule consists of three markers. A half-space is a square.
-    """
-    shape, at, turn = entry.shape, entry.position, entry.rotation
-    if isinstance(shape, Sphere):
-        return [_marker(frame, entry.name, Marker.SPHERE, [2.0 * shape.radius] * 3, at, turn)]
-    if isinstance(shape, Box):
-        return [_marker(frame, entry.name, Marker.CUBE, shape.size, at, turn)]
-    if isinstance(shape, HalfSpace):
-        below = at - 0.5 * THICKNESS * turn[:, 2]
-        return [_marker(frame, entry.name, Marker.CUBE, [PLANE, PLANE, THICKNESS], below, turn)]
-    if isinstance(shape, Mesh):
-        marker = _marker(frame, entry.name, Marker.TRIANGLE_LIST, [1.0] * 3, at, turn)
-        marker.points = [point(corner) for corner in shape.vertices[shape.triangles.ravel()]]
-        return [marker]
-    assert isinstance(shape, (Cylinder, Capsule))
-    width = 2.0 * shape.radius
-    size = [width, width, shape.length]
-    markers = [_marker(frame, entry.name, Marker.CYLINDER, size, at, turn)]
-    if isinstance(shape, Capsule):
-        for side in (-0.5, 0.5):
-            end = at + side * shape.length * turn[:, 2]
-            markers.append(_marker(frame, entry.name, Marker.SPHERE, [width] * 3, end, turn))
-    return markers
+    """Return the markers of an object without its padding, in the frame of its pose."""
+    geometry = Geometry(entry.name, -1, entry.rotation, entry.position, entry.shape, 0.0)
+    return [_part_marker(frame, entry.name, part) for part in shape_parts(geometry)]
 
 
-def closest_markers(result: Clearance, frame: str) -> list[Marker]:
+def closest_markers(closest: Closest, frame: str) -> list[Marker]:
     """Return a line between the closest points, and names and distance of the pair as text."""
-    if result.pair == ("", ""):
-        return []
-    line = _marker(frame, "closest", Marker.LINE_LIST, [2.0 * THICKNESS, 0.0, 0.0])
-    text = _marker(frame, "distance", Marker.TEXT_VIEW_FACING, [0.0, 0.0, 0.05])
-    line.points = [point(end) for end in result.points]
-    text.text = result.reason
-    text.pose.position = point(result.points.mean(axis=0) + np.array([0.0, 0.0, 0.05]))
-    line.color = text.color = CLEAR if result.clear else TOUCHING
+    colour = _rgba(CLEAR if closest.clear else TOUCHING)
+    line = _marker(frame, CLOSEST, Marker.LINE_LIST, [LINE, 0.0, 0.0], colour)
+    text = _marker(frame, DISTANCE, Marker.TEXT_VIEW_FACING, [0.0, 0.0, TEXT], colour)
+    line.points = [point(end) for end in closest.points]
+    text.text = closest.text
+    text.pose.position = point(closest.points.mean(axis=0) + np.array([0.0, 0.0, ABOVE]))
     return [line, text]
 
 
+def _part_marker(frame: str, name: str, part: Part) -> Marker:
+    assert part.colour is not None
+    marker = _marker(frame, name, KINDS[part.kind], part.size, _rgba(part.colour, part.opacity))
+    marker.pose = pose(part.position, quaternion(part.rotation))
+    if part.triangles is not None:
+        vertices, triangles = part.triangles
+        marker.points = [point(corner) for corner in vertices[triangles.ravel()]]
+    return marker
+
+
 def _marker(
-    frame: str,
-    name: str,
-    kind: int,
-    size: Vector | list[float],
-    position: Vector | tuple[float, ...] = (0.0, 0.0, 0.0),
-    rotation: np.ndarray | None = None,
+    frame: str, name: str, kind: int, size: Vector | list[float], colour: ColorRGBA
 ) -> Marker:
     marker = Marker(header=Header(frame_id=frame), ns=name, type=kind, action=Marker.ADD)
-    turn = np.eye(3) if rotation is None else rotation
-    marker.pose = pose(np.asarray(position), quaternion(turn))
-    marker.scale, marker.color = vector(size), OBJECT
+    marker.pose.orientation.w = 1.0
+    marker.scale, marker.color = vector(size), colour
     return marker
+
+
+def _rgba(colour: Colour, opacity: float = 1.0) -> ColorRGBA:
+    red, green, blue = (channel / 255.0 for channel in colour)
+    return ColorRGBA(r=red, g=green, b=blue, a=opacity)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +22,30 @@ from visualization_msgs.msg import Marker, MarkerArray
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.geometry import pose_numbers, to_nanoseconds, twist_numbers
+from manip_dyn.ros.messages.geometry import (
+    pose_numbers,
+    rotation_matrices,
+    to_nanoseconds,
+    twist_numbers,
+)
 from manip_dyn.ros.messages.joints import in_joint_order
 from manip_dyn.ros.messages.trajectories import schedule_from
 from manip_dyn.ros.runtime.execution import unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import LATCHED, PolledSubscription
+from manip_dyn.ros.scene_markers import CLOSEST, DISTANCE, KINDS
 from manip_dyn.simulation import simulate
 from manip_dyn.viewer.figures import robot_figure
 from manip_dyn.viewer.motions import joint_scopes, trail
-from manip_dyn.viewer.scene import Figure, Level, Part, Poses, Rod, Scope, Snapshot
+from manip_dyn.viewer.scene import (
+    Closest,
+    Figure,
+    Level,
+    Part,
+    Poses,
+    Rod,
+    Scope,
+    Snapshot,
+)
 
 NEWEST_BEST_EFFORT = QoSProfile(
     depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT
@@ -218,7 +235,8 @@ def planned_trail(robot: Robot, q: Vector, message: JointTrajectory) -> Matrix:
     return trail(robot_figure(robot), simulation.q)
 
 
-MARKER_SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE: "sphere"}
+MARKER_SHAPES = {number: kind for kind, number in KINDS.items() if kind != "mesh"}
+"""Kinds of the parts of mechanisms by type of the marker."""
 
 
 class MarkerSubscription:
@@ -257,6 +275,84 @@ class MarkerSubscription:
         if message.markers:
             with self._lock:
                 self._newest = message
+
+
+class SceneSubscription:
+    """The newest markers of the scenes of planners and trackers."""
+
+    def __init__(self, node: Node):
+        """Subscribe."""
+        self._lock = threading.Lock()
+        self._robot: Robot | None = None
+        self._objects: dict[str, list[Marker]] = {}
+        self._closest: dict[str, Closest | None] = {}
+        self._figure: Figure | None = None
+        for owner in ("bang_bang_planner", "clik_tracker"):
+            topic = f"{owner}/scene_markers"
+            callback = partial(self._on_markers, owner)
+            node.create_subscription(MarkerArray, topic, callback, LATCHED)
+
+    def use(self, robot: Robot) -> None:
+        """Draw the objects around a robot, or attached to its links."""
+        with self._lock:
+            self._robot = robot
+            self._update()
+
+    def newest(self) -> tuple[Figure | None, Closest | None]:
+        """Return the objects of all scenes, or None without a scene, and the closest pair."""
+        with self._lock:
+            return self._figure, next(filter(None, self._closest.values()), None)
+
+    def _on_markers(self, owner: str, message: MarkerArray) -> None:
+        markers = [marker for marker in message.markers if marker.action == Marker.ADD]
+        objects = [m for m in markers if m.ns not in (CLOSEST, DISTANCE)]
+        with self._lock:
+            self._closest[owner] = closest_of(markers)
+            if objects != self._objects.get(owner):
+                self._objects[owner] = objects
+                self._update()
+
+    def _update(self) -> None:
+        if self._robot is not None and self._objects:
+            markers = [marker for entries in self._objects.values() for marker in entries]
+            self._figure = obstacles_of(markers, self._robot)
+
+
+def obstacles_of(markers: list[Marker], robot: Robot) -> Figure:
+    """Return the objects of a scene as a figure with the coordinates of a robot.
+
+    Objects in frames that are no links of the robot are omitted.
+    """
+    kinds = {marker_type: kind for kind, marker_type in KINDS.items()}
+    parts = []
+    for marker in markers:
+        with suppress(ManipDynError):
+            frame = robot.frame(marker.header.frame_id)
+            numbers = np.array(pose_numbers(marker.pose))
+            corners = np.array([[c.x, c.y, c.z] for c in marker.points]).reshape(-1, 3)
+            parts.append(
+                Part(
+                    frame.body,
+                    kinds[marker.type],
+                    frame.translation + frame.rotation @ numbers[:3],
+                    frame.rotation @ rotation_matrices(numbers[3:]),
+                    np.array([marker.scale.x, marker.scale.y, marker.scale.z]),
+                    _colour(marker),
+                    marker.color.a,
+                    triangles=(corners, np.arange(len(corners)).reshape(-1, 3)),
+                )
+            )
+    return Figure("scene", tuple(parts), robot_figure(robot).poses, 1.0)
+
+
+def closest_of(markers: list[Marker]) -> Closest | None:
+    """Return the closest pair of the markers of a scene, or None if there is none."""
+    lines = [marker for marker in markers if marker.ns == CLOSEST and marker.points]
+    texts = [marker.text for marker in markers if marker.ns == DISTANCE]
+    if not lines or not texts:
+        return None
+    points = np.array([[end.x, end.y, end.z] for end in lines[-1].points])
+    return Closest(points, texts[-1], lines[-1].color.g > lines[-1].color.r)
 
 
 def figure_of(markers: list[Marker]) -> Figure:

@@ -3,6 +3,12 @@
 from manip_dyn.viewer.charts import (
     Chart as Chart,
 )
+from manip_dyn.viewer.collisions import (
+    ClosestPair as ClosestPair,
+)
+from manip_dyn.viewer.collisions import (
+    scene_figure as scene_figure,
+)
 from manip_dyn.viewer.drawing import (
     Drawing as Drawing,
 )
@@ -43,6 +49,9 @@ from manip_dyn.viewer.motions import (
     view_motion as view_motion,
 )
 from manip_dyn.viewer.playback import (
+    ResultsPage as ResultsPage,
+)
+from manip_dyn.viewer.playback import (
     View as View,
 )
 from manip_dyn.viewer.playback import (
@@ -50,6 +59,9 @@ from manip_dyn.viewer.playback import (
 )
 from manip_dyn.viewer.scene import (
     GROUND as GROUND,
+)
+from manip_dyn.viewer.scene import (
+    Closest as Closest,
 )
 from manip_dyn.viewer.scene import (
     Controls as Controls,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.viewer.meshes import surfaces_of
+from manip_dyn.viewer.meshes import Surface, surfaces_of
 from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
 
 PLAIN: Colour = (48, 70, 104)
@@ -26,6 +27,7 @@ class Drawing:
     Attributes:
         node: Scene node of the figure.
         notes: Mesh files that could not be drawn, one sentence each.
+        followers: Functions that are called with the coordinates (N,) after each move.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Drawing:
         self._bodies: dict[int, Any] = {}
         self._drawn: Poses | None = None
         self.notes: list[str] = []
+        self.followers: list[Callable[[Vector], None]] = []
         bodies = {part.body for part in figure.parts} - {GROUND}
         for body in sorted(bodies):
             self._bodies[body] = server.scene.add_frame(f"{name}/body{body}", show_axes=False)
@@ -75,6 +78,8 @@ class Drawing:
                 node.wxyz = quaternion
         if self._rods is not None:
             self._rods.points = self._ends(now).astype(np.float32)
+        for follow in self.followers:
+            follow(coordinates)
 
     def _ends(self, poses: Poses) -> Matrix:
         """Return the end points (r, 2, 3) of the rods in m."""
@@ -118,7 +123,7 @@ def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float
     elif part.kind == "sphere":
         scene.add_icosphere(name, radius=0.5 * float(size[0]), color=colour, **common)
     else:
-        for number, surface in enumerate(surfaces_of(part.file)):
+        for number, surface in enumerate(_surfaces(part)):
             node = f"{name}/surface{number}"
             if surface.textured is not None and tint is None and alpha >= 1.0:
                 scene.add_mesh_trimesh(node, surface.textured, scale=tuple(size), **pose)
@@ -127,6 +132,12 @@ def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float
             mirrored = np.prod(size) < 0.0  # faces must stay counter-clockwise seen from outside
             faces = surface.faces[:, ::-1] if mirrored else surface.faces
             scene.add_mesh_simple(node, surface.vertices * size, faces, color=colour, **common)
+
+
+def _surfaces(part: Part) -> tuple[Surface, ...]:
+    if part.triangles is None:
+        return surfaces_of(part.file)
+    return (Surface(*part.triangles, None),)
 
 
 def _mixed(colour: Colour, tint: Colour | None) -> Colour:
@@ -196,7 +207,7 @@ def _corners(part: Part) -> Matrix:
     low, high = -0.5 * part.size, 0.5 * part.size
     if part.kind == "mesh":
         try:
-            vertices = np.concatenate([surface.vertices for surface in surfaces_of(part.file)])
+            vertices = np.concatenate([surface.vertices for surface in _surfaces(part)])
         except ManipDynError:  # the drawing reports it
             return np.zeros((0, 3))
         low, high = vertices.min(axis=0) * part.size, vertices.max(axis=0) * part.size

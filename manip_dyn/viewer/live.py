@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.robot import Robot
 from manip_dyn.viewer.charts import RollingChart, legend
+from manip_dyn.viewer.collisions import CollisionControls, CollisionLayers
 from manip_dyn.viewer.controls import GoalControls, MassControls, PushControls, TimeControls
 from manip_dyn.viewer.drawing import Drawing, bounds_of, ground, line, look_at
 from manip_dyn.viewer.scene import Colour, Controls, Figure, Level, Scope, Snapshot
@@ -49,6 +51,7 @@ class LivePage:
         controls: Controls,
         scopes: Sequence[Scope],
         dark: bool = False,
+        robot: Robot | None = None,
     ):
         """Draw the figure and start the thread that updates it.
 
@@ -59,11 +62,16 @@ class LivePage:
             controls: Commands to the nodes.
             scopes: Descriptions of the rolling charts.
             dark: Whether the page starts in dark mode.
+            robot: The robot, or None for a mechanism.
         """
         self.server, self._figure, self._newest = server, figure, newest
         self._controls = controls
         self._drawing = Drawing(server, "/live", figure)
         self._lines: dict[str, Matrix] = {}
+        self._obstacles: Figure | None = None
+        self._layers: CollisionLayers | None = None
+        if robot is not None:
+            self._layers = CollisionLayers(server, "/live", self._drawing, figure, robot)
         ground(server, figure.reach, dark)
         reach = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]]) * LIVE_REACH * figure.reach
         first = newest()
@@ -75,6 +83,8 @@ class LivePage:
         self._time = TimeControls(server, controls)
         choice = gui.add_checkbox("dark", dark)
         choice.on_update(lambda _: self._shade(choice.value))
+        if self._layers is not None:
+            CollisionControls(server, [self._layers], closest=True)
         self._controls_shown: list[Any] = [self._time]
         if figure.joints and first is not None:
             efforts = next((s.high for s in scopes if "effort" in s.title), np.zeros(0))
@@ -118,6 +128,7 @@ class LivePage:
             with self.server.atomic():
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)
+                self._draw_scene(now)
                 self._lead_handle(now)
             self.server.flush()  # otherwise the frame is sent only with the next one
             if last - plotted >= PLOT_PERIOD:
@@ -136,6 +147,14 @@ class LivePage:
             if points is not self._lines.get(name):
                 self._lines[name] = points
                 line(self.server, f"/{name}", points, COLOURS[name])
+
+    def _draw_scene(self, now: Snapshot) -> None:
+        if self._layers is None or now.obstacles is None:
+            return
+        if now.obstacles is not self._obstacles:
+            self._obstacles = now.obstacles
+            self._layers.draw_obstacles(now.obstacles)
+        self._layers.update(now.closest)
 
     def _offer_handle(self, available: bool) -> None:
         """Add the handle of the tool target when a tracker becomes available."""

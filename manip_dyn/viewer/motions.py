@@ -83,6 +83,7 @@ def view_motion(
         marks=tuple(marks),
         trail=trail(figure, rows),
         desired=np.zeros((0, 3)) if desired is None else _thinned(np.asarray(desired)),
+        robot=robot,
     )
 
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.collision import HalfSpace, Scene
 from manip_dyn.core.checks import Matrix
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism
 from manip_dyn.robot import Robot
 from manip_dyn.viewer.charts import Chart, legend
+from manip_dyn.viewer.collisions import CollisionControls, ComputedLayers, scene_figure
 from manip_dyn.viewer.controls import JointSliders
 from manip_dyn.viewer.drawing import Drawing, bounds_of, ground, line, look_at
 from manip_dyn.viewer.motions import KINDS, motion_of
@@ -147,16 +149,33 @@ class ResultsPage:
         notes: Remarks about the figures, such as missing mesh files.
     """
 
-    def __init__(self, server: Any, motions: Sequence[Motion], dark: bool, playing: bool = True):
-        """Draw the motions and add the controls."""
+    def __init__(
+        self,
+        server: Any,
+        motions: Sequence[Motion],
+        dark: bool,
+        playing: bool = True,
+        scene: Scene | None = None,
+    ):
+        """Draw the motions and add the controls.
+
+        Raises:
+            ManipDynError: If the scene does not suit a robot, or there is no robot for it.
+        """
         self._server, self._motions = server, list(motions)
         several = len(self._motions) > 1
         self._reach = max(motion.figure.reach for motion in self._motions)
-        bounds = np.array([_bounds(motion) for motion in self._motions])
+        bounds = np.array([_bounds(motion, scene) for motion in self._motions])
         self._bounds = np.stack([bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)])
         self._drawings = [
             Drawing(server, f"/m{k}", motion.figure, TINTS[k % len(TINTS)] if several else None)
             for k, motion in enumerate(self._motions)
+        ]
+        self._has_scene, scene = scene is not None, scene or Scene()
+        self._layers = [
+            ComputedLayers(server, f"/m{k}", drawing, motion.figure, motion.robot, scene)
+            for k, (motion, drawing) in enumerate(zip(self._motions, self._drawings, strict=True))
+            if motion.robot is not None
         ]
         self.player: Player | None = None
         self._labels: list[Any] = []
@@ -198,6 +217,8 @@ class ResultsPage:
         if several:
             apart = gui.add_checkbox("side by side", True)
             apart.on_update(lambda _: self._arrange(apart.value))
+        if self._layers:
+            CollisionControls(self._server, self._layers, closest=self._has_scene)
         choice = gui.add_checkbox("dark", dark)
         choice.on_update(lambda _: self._shade(choice.value))
         if self.player is None:
@@ -248,10 +269,15 @@ SAMPLES = 20
 """Number of samples of a motion that determine its bounds."""
 
 
-def _bounds(motion: Motion) -> Matrix:
-    """Return the lower and upper corner (2, 3) of the figure and the tool path of a motion, m."""
+def _bounds(motion: Motion, scene: Scene | None) -> Matrix:
+    """Return the lower and upper corner (2, 3) of the figures and the tool path of a motion, m."""
     rows = motion.coordinates[:: max(len(motion.t) // SAMPLES, 1)]
-    points = np.concatenate([bounds_of(motion.figure, rows), motion.trail, motion.desired])
+    figures = [motion.figure]
+    if scene is not None and motion.robot is not None:
+        solid = [e.name for e in scene.objects.values() if not isinstance(e.shape, HalfSpace)]
+        figures.append(scene_figure(motion.robot, scene, motion.figure.poses, solid))
+    corners = [bounds_of(figure, rows) for figure in figures]
+    points = np.concatenate([*corners, motion.trail, motion.desired])
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
@@ -300,6 +326,7 @@ def view(
     robot: Robot | None = None,
     mechanism: Mechanism | None = None,
     titles: Sequence[str] = (),
+    scene: Scene | None = None,
     host: str = LOCALHOST,
     port: int = PORT,
     dark: bool = False,
@@ -317,6 +344,7 @@ def view(
         robot: Robot of all results of type `Trajectory` or `TrackResult`.
         mechanism: Mechanism of all results of type `MechanismMotion`.
         titles: Titles of the results, in order. Default: depends on the result.
+        scene: Objects around the robots, which are drawn with the closest pair of shapes.
         host: Address to listen on. Default: this machine only. 0.0.0.0: all network interfaces.
         port: Port of the page. If it is in use, the next free one. 0: any free port.
         dark: Whether the page starts in dark mode.
@@ -342,8 +370,16 @@ def view(
         motion_of(result, robot, mechanism, title)
         for result, title in zip(results, all_titles, strict=True)
     ]
+    if not isinstance(scene, (Scene, type(None))):
+        raise ManipDynError(f"scene must be a Scene or None, got {scene!r}.")
+    if scene is not None and not any(motion.robot for motion in motions):
+        raise ManipDynError("scene must be None for mechanisms.")
     server = start(host, port, dark)
-    page = ResultsPage(server, motions, dark)
+    try:
+        page = ResultsPage(server, motions, dark, scene=scene)
+    except ManipDynError:
+        stop(server)
+        raise
     handle = View(server, page)
     for note in page.notes[:PRINTED_NOTES]:
         print(f"manip_dyn: {note}", file=sys.stderr, flush=True)

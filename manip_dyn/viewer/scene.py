@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.deprecation import renamed_attribute
+from manip_dyn.robot import Robot
 
 GROUND = -1
 """Index of the fixed body."""
@@ -30,6 +31,7 @@ class Part(NamedTuple):
         colour: Colour of the shape. None: colour of the mesh, or a default colour.
         opacity: Opacity from 0 (transparent) to 1 (opaque).
         file: Path of the mesh file.
+        triangles: Vertices (m, 3), m, and indices of vertices (f, 3) of a mesh without a file.
     """
 
     body: int
@@ -40,6 +42,21 @@ class Part(NamedTuple):
     colour: Colour | None = None
     opacity: float = 1.0
     file: str = ""
+    triangles: tuple[Matrix, Any] | None = None
+
+
+class Closest(NamedTuple):
+    """Nearest points of the closest pair of shapes.
+
+    Attributes:
+        points: The two points (2, 3) in the base frame, m.
+        text: Names and distance of the pair.
+        clear: Whether the shapes do not touch.
+    """
+
+    points: Matrix
+    text: str
+    clear: bool
 
 
 class Rod(NamedTuple):
@@ -159,6 +176,7 @@ class Motion:
         marks: Events and intervals.
         trail: Path of the tool (m, 3) in m. Empty: not drawn.
         desired: Desired path of the tool (m, 3) in m. Empty: not drawn.
+        robot: The robot that moves. None for mechanisms.
     """
 
     title: str
@@ -169,6 +187,7 @@ class Motion:
     marks: tuple[Mark, ...] = ()
     trail: Matrix = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
     desired: Matrix = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
+    robot: Robot | None = field(default=None, repr=False)
 
     wanted = renamed_attribute("Motion.wanted", "desired")
 
@@ -217,6 +236,8 @@ class Snapshot:
         levels: Diagnostic levels of the nodes.
         tool: Target of the tool: position (3,) in m, quaternion (4,) in the order w, x, y, z.
             None: no target.
+        obstacles: Objects around the robot, with the coordinates of the robot. None: no scene.
+        closest: The closest pair. None: unknown.
     """
 
     t: float
@@ -225,6 +246,8 @@ class Snapshot:
     lines: Mapping[str, Matrix] = field(default_factory=dict)
     levels: tuple[Level, ...] = ()
     tool: tuple[Vector, Vector] | None = None
+    obstacles: Figure | None = None
+    closest: Closest | None = None
 
 
 @dataclass(frozen=True, eq=False)

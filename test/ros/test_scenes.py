@@ -9,7 +9,17 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 import manip_dyn as md
-from manip_dyn.ros import BangBangPlannerNode, ClikTrackerNode, SimulatorNode
+from manip_dyn.ros import (
+    BangBangPlannerNode,
+    ClikTrackerNode,
+    SimulatorNode,
+    ViewerNode,
+    closest_markers,
+    closest_of,
+    object_markers,
+    obstacles_of,
+)
+from manip_dyn.viewer import ClosestPair, scene_figure
 
 POST = """
 objects:
@@ -81,3 +91,40 @@ def test_tracker_avoids_its_scene(ros, tmp_path):
 def test_planner_without_a_plan_rejects_a_scene(ros):
     with pytest.raises(md.ManipDynError, match="'scene' must be empty with the method 'pd'"):
         ros.start(BangBangPlannerNode, robot="ibm7535", method="pd", scene="self")
+
+
+def test_the_viewer_draws_published_scenes_and_closest_pairs():
+    robot = md.load_robot("pa10")
+    scene = md.Scene().add("table", md.Box([1.0, 0.8, 0.1]), [0.5, 0.0, -0.3], [0.1, 0.2, 0.3])
+    scene = scene.add("hose", md.Capsule(0.02, 0.3), [0.0, 0.1, 0.0], [0.5, 0.0, 0.0], robot.tip)
+    scene = scene.add("floor", md.HalfSpace(), [0.0, 0.0, -0.5])
+    markers = [m for o in scene.objects.values() for m in object_markers(o, o.link or robot.base)]
+    drawn = obstacles_of(markers, robot).parts
+    poses = md.viewer.robot_figure(robot).poses
+    for part, expected in zip(drawn, scene_figure(robot, scene, poses).parts, strict=True):
+        assert (part.body, part.kind) == (expected.body, expected.kind)
+        np.testing.assert_allclose(part.position, expected.position, atol=1e-12)
+        np.testing.assert_allclose(part.rotation, expected.rotation, atol=1e-12)
+        np.testing.assert_allclose(part.size, expected.size)
+        np.testing.assert_allclose(part.opacity, expected.opacity, atol=1e-6)
+        assert part.colour == expected.colour
+    closest = ClosestPair(robot, scene)(np.full(7, 0.3))
+    received = closest_of(closest_markers(closest, robot.base))
+    assert (received.text, received.clear) == (closest.text, closest.clear)
+    np.testing.assert_array_equal(received.points, closest.points)
+
+
+def test_a_viewer_shows_the_scene_of_a_planner(ros, tmp_path):
+    pytest.importorskip("viser", reason="pip install 'manip_dyn[view]'")
+    (tmp_path / "scene.yaml").write_text(POST)
+    common = {"robot": "ibm7535", "control_period": 0.01}
+    start = [0.9, 0.2618]
+    ros.start(SimulatorNode, mode="lockstep", initial_position=start, **common)
+    scene = tmp_path / "scene.yaml"
+    ros.start(BangBangPlannerNode, scene=str(scene), state_timeout=0.0, **common)
+    viewer = ros.start(ViewerNode, port=0)
+    ros.until(lambda: viewer.page is not None, "no joint states are received")
+    ros.until(lambda: viewer.snapshot().closest is not None, "no closest pair")
+    assert len(viewer.snapshot().obstacles.parts) == 1
+    exact = md.clearance(md.load_robot("ibm7535"), start, md.load_scene(scene))
+    assert viewer.snapshot().closest.text == exact.reason

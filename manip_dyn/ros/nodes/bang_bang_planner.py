@@ -31,7 +31,7 @@ from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.robot_topics import with_description
 from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_summary, run
-from manip_dyn.ros.scene_markers import PERIOD, scene_markers
+from manip_dyn.ros.scene_markers import SceneMarkers
 
 
 class BangBangPlannerNode:
@@ -53,7 +53,8 @@ class BangBangPlannerNode:
         prepare(self._robot, "inverse_dynamics", "mass_matrix")
         tuning_from(parameters)  # raises for invalid parameters before the node starts
         planner_from(parameters)
-        self._scene = scene_markers(node, self._robot, scene_from(parameters))
+        scene = scene_from(parameters)
+        self._markers = scene and SceneMarkers(node, self._robot, scene, self._positions)
         goal = goal_from(parameters, self._robot)
         self._status = PlannerStatus(node, self._robot.name)
         self._estimator = StateEstimator(self._robot, parameters.velocity_window)
@@ -74,24 +75,21 @@ class BangBangPlannerNode:
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         create_wall_timer(node, WATCH_PERIOD, machine.watch)
-        if self._scene is not None:
-            create_wall_timer(node, PERIOD, self._publish_closest)
+        if self._markers:
+            self._markers.start()
         on_change(node, parameters, machine.use, _invalid_combination)
         await_recorder(node, parameters.await_recorder)
 
     def close(self) -> None:
         """Release the arm; end planning and the action server."""
+        if self._markers:
+            self._markers.close()
         self.machine.close()
         self._trajectories.close()
 
     def _positions(self) -> Vector | None:
         measured = self.machine.measured
         return None if measured is None else measured.q
-
-    def _publish_closest(self) -> None:
-        q = self._positions()
-        if q is not None and self._scene is not None:
-            self._scene.publish_closest(q)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or reject the goal without waiting for the plan; ~/status reports the plan."""

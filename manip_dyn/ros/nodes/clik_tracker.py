@@ -14,6 +14,7 @@ from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.diagnostics import TrackingDiagnostics
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.clik.paths.targets import SmoothTarget
+from manip_dyn.core.checks import Vector
 from manip_dyn.ros import diagnostics
 from manip_dyn.ros.parameters.clik_tracker import (
     ClikTrackerParameters,
@@ -27,12 +28,11 @@ from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.robot_topics import publish_description, with_description
 from manip_dyn.ros.runtime.execution import (
     announce,
-    create_wall_timer,
     rate_summary,
     robot_summary,
     run,
 )
-from manip_dyn.ros.scene_markers import PERIOD, scene_markers
+from manip_dyn.ros.scene_markers import SceneMarkers
 from manip_dyn.ros.targets import RobotFrames
 from manip_dyn.ros.tracker.modes import Callbacks, DynamicMode, KinematicMode, Mode
 from manip_dyn.ros.tracker.targets import LiveTarget, TargetChecks
@@ -63,7 +63,8 @@ class ClikTrackerNode:
         frame = parameters.base_frame or self._robot.base
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)
-        self._scene = scene_markers(node, self._robot, scene_from(parameters))
+        scene = scene_from(parameters)
+        self._markers = scene and SceneMarkers(node, self._robot, scene, self._positions)
         self._lock = threading.RLock()
         self._paused, self._steps, self._reported = False, 0, ""
         self._sample: TrackingSample | None = None
@@ -76,15 +77,21 @@ class ClikTrackerNode:
         node.create_service(SetBool, "~/pause", self._on_pause)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
-        if self._scene is not None:
-            create_wall_timer(node, PERIOD, self._publish_closest)
+        if self._markers:
+            self._markers.start()
         on_change(node, parameters, self._use, self._problem)
         await_recorder(node, parameters.await_recorder)
         self._mode.start()
 
     def close(self) -> None:
         """Stop the clock of the kinematic mode or the subscription of the dynamic mode."""
+        if self._markers:
+            self._markers.close()
         self._mode.stop()
+
+    def _positions(self) -> Vector:
+        with self._lock:
+            return self._mode.positions
 
     def _live_target(self, frame: str) -> LiveTarget | None:
         if not isinstance(self._path, SmoothTarget):
@@ -120,12 +127,6 @@ class ClikTrackerNode:
     def _publish_trail(self) -> None:
         with self._lock:
             self._topics.publish_trail()
-
-    def _publish_closest(self) -> None:
-        with self._lock:
-            q = self._mode.positions
-        if q is not None and self._scene is not None:
-            self._scene.publish_closest(q)
 
     # ------------------------------------------------- services and parameters
     def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:

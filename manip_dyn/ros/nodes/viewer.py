@@ -14,7 +14,7 @@ from std_msgs.msg import String
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import load_kinematics
+from manip_dyn.robot import Robot, load_kinematics
 from manip_dyn.ros.monitors.progress import print_json
 from manip_dyn.ros.parameters.declaration import declare, default_of, parameter
 from manip_dyn.ros.robot_topics import ROBOT_DESCRIPTION
@@ -27,6 +27,7 @@ from manip_dyn.ros.viewer_subscriptions import (
     MarkerSubscription,
     PlanSubscription,
     RobotSubscriptions,
+    SceneSubscription,
 )
 from manip_dyn.viewer.figures import robot_figure
 from manip_dyn.viewer.live import LivePage
@@ -81,8 +82,10 @@ class ViewerNode:
         self._levels = DiagnosticsSubscription(node)
         self._markers = MarkerSubscription(node)
         self._robot = RobotSubscriptions(node)
+        self._scene = SceneSubscription(node)
         self._plan = PlanSubscription(node, self._positions, partial(self._robot.draw, "plan"))
         self._figure: Figure | None = None
+        self._arm: Robot | None = None
         self.page: LivePage | None = None
         self._controls = ViewerControls(node)
         node.create_subscription(String, ROBOT_DESCRIPTION, self._on_description, LATCHED)
@@ -108,6 +111,8 @@ class ViewerNode:
         folders = [folder for folder in self._parameters.meshes.split(os.pathsep) if folder]
         self._figure = robot_figure(robot, folders)
         self._robot.use(robot)
+        self._scene.use(robot)
+        self._arm = robot
         self._plan.use(robot)
         self._controls.use(robot, self._positions)
 
@@ -139,16 +144,21 @@ class ViewerNode:
 
     def _show(self, figure: Figure, scopes: list[Scope]) -> None:
         dark, controls = self._parameters.dark, self._controls.controls()
-        self.page = LivePage(self._server, figure, self._newest, controls, scopes, dark)
+        newest, robot = self.snapshot, self._arm
+        self.page = LivePage(self._server, figure, newest, controls, scopes, dark, robot)
 
     def _positions(self) -> Vector | None:
         now = self._robot.newest()
         return None if now is None else now.coordinates
 
-    def _newest(self) -> Snapshot | None:
+    def snapshot(self) -> Snapshot | None:
+        """Return the displayed state, or None before the first state."""
         source = self._markers if self._figure is None else self._robot
         now = source.newest()
-        return None if now is None else replace(now, levels=self._levels())
+        if now is None:
+            return None
+        obstacles, closest = self._scene.newest()
+        return replace(now, levels=self._levels(), obstacles=obstacles, closest=closest)
 
 
 def main(args: list[str] | None = None, report: Callable[..., None] = print_json) -> int:
