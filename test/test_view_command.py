@@ -80,6 +80,15 @@ def test_joints_without_a_slider_are_noted():
     assert "joint 'free' is shown fixed" in motion.figure.notes
 
 
+def test_ctrl_c_while_the_page_is_drawn_ends_the_view(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("manip_dyn.viewer.playback.ResultsPage", interrupted)
+    assert main(["view", "rr", "--port", "0"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_all_options_of_a_robot_reach_the_view(tmp_path, monkeypatch):
     (tmp_path / "arm.urdf").write_text(ARM)
     shown = []

@@ -122,7 +122,11 @@ def view(result: Any, **settings: Any) -> int:
     Raises:
         ManipDynError: If viser is not installed, or the result cannot be shown.
     """
-    _viewer().view(result, **settings)
+    viewer = _viewer()
+    try:
+        viewer.view(result, **settings)
+    except KeyboardInterrupt:  # while the page is drawn
+        print(flush=True)  # ends the line on which a terminal shows ^C
     return DONE
 
 

@@ -254,14 +254,13 @@ def _view(options: argparse.Namespace) -> int:
     source = options.robot
     if _is_namespace(source):
         return _view_nodes(options)
-    from manip_dyn.viewer import file_motion, view
+    from manip_dyn.viewer import file_motion
 
     scene = scene_of(options)
     arguments = {} if Path(source).suffix == SUFFIX else load_arguments(options)
     motion = file_motion(source, meshes=options.meshes, **arguments)
     port = _port(options)
-    view(motion, scene=scene, host=options.host, port=port, dark=options.dark, wait=True)
-    return DONE
+    return view(motion, scene=scene, host=options.host, port=port, dark=options.dark, wait=True)
 
 
 def _is_namespace(source: str) -> bool:

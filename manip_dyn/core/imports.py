@@ -95,7 +95,7 @@ def required_module(module: str, purpose: str, extra: str) -> Any:
         ManipDynError: If the module cannot be imported.
     """
     try:
-        return import_module(module)
+        return run_uninterrupted(import_module, module)
     except ImportError as error:
         raise _missing(module, purpose, extra) from error
 

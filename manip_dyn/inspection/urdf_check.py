@@ -112,5 +112,5 @@ def _load_finding(name: str, message: str, findings: list[Finding]) -> Finding:
     explained = any(finding.level == "error" for finding in findings)
     level = "note" if explained else "error"
     remedy = "see the errors" if explained else ""
-    value = f"not loaded, therefore not compared: {message}"
+    value = f"not loaded, therefore not compared: {message.rstrip('.')}"
     return Finding(level, "robot", name, "dynamics", value, "", remedy)

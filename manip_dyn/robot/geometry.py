@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -13,7 +13,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.files import share_directory
-from manip_dyn.core.source_packages import package_name
+from manip_dyn.core.source_packages import MANIFEST, package_name
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 
@@ -42,19 +42,28 @@ def find_mesh(address: str, folders: Sequence[str | Path] = ()) -> str:
         folders: Additional folders in which to search.
     """
     scheme, _, rest = address.partition("://")
+    paths: Iterable[Path] = ()
     if not rest or scheme == "file":
         paths = [Path(rest or address), *(Path(folder) / address for folder in folders)]
     elif scheme == "package":
         package, _, inside = rest.partition("/")
-        prefixes = [Path(path) / "share" for path in _paths_in("AMENT_PREFIX_PATH")]
-        roots = [*prefixes, *map(Path, _paths_in("ROS_PACKAGE_PATH")), *map(Path, folders)]
-        paths = [root / package / inside for root in roots]
-        paths += [root / inside for root in roots if package in (root.name, package_name(root))]
-        if package == "manip_dyn":
-            paths.append(share_directory() / inside)
-    else:
-        return ""
+        paths = (folder / inside for folder in _package_folders(package, folders))
     return next((str(path) for path in paths if path.is_file()), "")
+
+
+def _package_folders(package: str, folders: Sequence[str | Path]) -> Iterator[Path]:
+    """Yield the folders that may contain a package: first by their name, then by a manifest."""
+    installed = [Path(path) / "share" for path in _paths_in("AMENT_PREFIX_PATH")]
+    sources = [*map(Path, _paths_in("ROS_PACKAGE_PATH")), *map(Path, folders)]
+    yield from (root / package for root in (*installed, *sources))
+    if package == "manip_dyn":
+        yield share_directory()
+    for root in sources:
+        if root.name == package:
+            yield root
+        for manifest in (root / MANIFEST, *sorted(root.glob(f"*/{MANIFEST}"))):
+            if package_name(manifest.parent) == package:
+                yield manifest.parent
 
 
 def _paths_in(variable: str) -> list[str]:

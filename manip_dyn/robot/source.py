@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -50,6 +50,7 @@ def expand(path: Path, arguments: Mapping[str, str]) -> str:
             used by the file.
     """
     xacro, recorded = _xacro(), _RecordedArguments(arguments)
+    folders: dict[str, str] = {}
     try:
         with (
             contextlib.redirect_stderr(io.StringIO()),
@@ -61,27 +62,42 @@ def expand(path: Path, arguments: Mapping[str, str]) -> str:
             f"robot '{path}': {error}. Source ROS 2, or pip install 'manip_dyn[ros]'."
         ) from error
     except Exception as error:  # expressions in a file may raise any exception
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        reason = " ".join(str(error).split()).partition(" [Errno")[0].rstrip(".")
+        reason = _with_folders(reason, folders) or type(error).__name__
         if match := re.search(r"package '\w+' not found", reason):
             reason = match[0]
         unused = "".join(f"; argument '{name}' was not used" for name in recorded.unused)
+        hint = _hint(reason, [name for name, value in recorded.items() if value == ""])
         raise ManipDynError(
-            f"robot '{path}' cannot be processed by xacro: {reason}{unused}.{_hint(reason)}"
+            f"robot '{path}' cannot be processed by xacro: {reason}{unused}.{hint}"
         ) from error
-    for temporary, folder in folders.items():
-        text = text.replace(temporary, folder)
+    text = _with_folders(text, folders)
     for name in recorded.unused:
         hint = closest(name, sorted(recorded.used))
         raise ManipDynError(f"robot '{path}' has no xacro argument '{name}'{hint}")
     return text
 
 
-def _hint(reason: str) -> str:
-    """Return a hint for the user about an error of xacro, or ""."""
+def _with_folders(text: str, folders: Mapping[str, str]) -> str:
+    """Replace the temporary paths of packages in a text by their folders."""
+    for temporary in sorted(folders, key=len, reverse=True):  # a path may begin with a shorter one
+        text = text.replace(temporary, folders[temporary])
+    return text
+
+
+def _hint(reason: str, empty: Sequence[str]) -> str:
+    """Return a hint for the user about an error of xacro, or "".
+
+    Args:
+        reason: Message of xacro.
+        empty: Names of the arguments that are empty strings.
+    """
     if match := re.search(r"ndefined substitution argument '?(\w+)", reason):
         return f" Set the argument by --xacro {match[1]}:=VALUE, or by xacro_args in Python."
     if match := re.search(r"package '(\w+)' not found", reason):
-        return f" Set ROS_PACKAGE_PATH to the folder that contains the package '{match[1]}'."
+        return f" Run export ROS_PACKAGE_PATH=FOLDER, where FOLDER contains '{match[1]}'."
+    if empty and reason.startswith("No such file"):
+        return f" Empty arguments: {', '.join(empty)}. Set one by --xacro {empty[0]}:=VALUE."
     return ""
 
 

@@ -103,7 +103,7 @@ def check_tree(where: str, root: Element) -> None:
     names = [link.get("name", "") for link in root.findall("link")]
     joints = [joint.get("name", "") for joint in root.findall("joint")]
     if not names:
-        raise ManipDynError(f"{where} has no links.")
+        raise ManipDynError(f"{where} has no links. Files of xacro macros are not robots.")
     for kind, listed in (("link", names), ("joint", joints)):
         if "" in listed:
             raise ManipDynError(f"{where} has a {kind} without a name.")

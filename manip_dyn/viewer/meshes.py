@@ -11,6 +11,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.interruption import run_uninterrupted
 
 Colour = tuple[int, int, int]
 """Red, green and blue from 0 to 255."""
@@ -45,22 +46,26 @@ def surfaces_of(file: str) -> tuple[Surface, ...]:
     Raises:
         ManipDynError: If the file cannot be read or has no triangles.
     """
-    import trimesh
-
     try:
-        scene: Any = trimesh.load(file, force="scene")
-        meshes = [mesh for mesh in scene.dump() if len(getattr(mesh, "faces", ())) > 0]
-        unit = _unit(file)
-        for mesh in meshes:
-            if unit != 1.0:
-                mesh.apply_scale(unit)
-        surfaces = _merged([_surface(mesh) for mesh in meshes])
+        surfaces = run_uninterrupted(_read, file)  # trimesh suppresses KeyboardInterrupt
     except Exception as error:  # the exceptions depend on the format
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ManipDynError(f"mesh '{file}' cannot be read: {reason.rstrip('.')}.") from error
     if not surfaces:
         raise ManipDynError(f"mesh '{file}' must have triangles, got none.")
     return surfaces
+
+
+def _read(file: str) -> tuple[Surface, ...]:
+    import trimesh
+
+    scene: Any = trimesh.load(file, force="scene")
+    meshes = [mesh for mesh in scene.dump() if len(getattr(mesh, "faces", ())) > 0]
+    unit = _unit(file)
+    for mesh in meshes:
+        if unit != 1.0:
+            mesh.apply_scale(unit)
+    return _merged([_surface(mesh) for mesh in meshes])
 
 
 def _unit(file: str) -> float:

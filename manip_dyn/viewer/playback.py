@@ -377,7 +377,7 @@ def view(
     server = start(host, port, dark)
     try:
         page = ResultsPage(server, motions, dark, scene=scene)
-    except ManipDynError:
+    except BaseException:
         stop(server)
         raise
     handle = View(server, page)

@@ -67,9 +67,46 @@ def test_a_xacro_file_finds_packages_next_to_its_own(tmp_path, monkeypatch):
     assert md.load_robot(file).bodies[0].mass == 10.0
     assert find_mesh("package://arm_description/meshes/arm.stl", file.parents) == str(mesh)
     file.write_text(changed(file.read_text(), ("arm_links", "arm_meshes")))
-    assert "package 'arm_meshes' not found. Set ROS_PACKAGE_PATH" in error_of(file)
+    assert "package 'arm_meshes' not found. Run export ROS_PACKAGE_PATH=FOLDER" in error_of(file)
     file.write_text(changed(file.read_text(), ("find arm_meshes", "arg size")))
     assert "argument size. Set the argument by --xacro size:=VALUE" in error_of(file)
+
+
+def test_a_package_with_the_name_of_another_and_a_suffix_keeps_its_folder(tmp_path):
+    pytest.importorskip("ament_index_python", reason="xacro's $(find) requires it")
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    for folder, name in (("arm", "arm"), ("links", "arm_links")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    file = tmp_path / "arm" / "arm.urdf.xacro"
+    mesh = (
+        '<visual><geometry><mesh filename="file://$(find arm_links)/a.stl"/></geometry></visual>'
+    )
+    file.write_text(changed(XACRO, ('<link name="upper">', f'<link name="upper">{mesh}')))
+    assert f"file://{tmp_path}/links/a.stl" in md.load_robot(file).urdf
+
+
+def test_a_missing_file_of_a_package_is_reported_with_its_folder(tmp_path):
+    pytest.importorskip("ament_index_python", reason="xacro's $(find) requires it")
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    (tmp_path / "package.xml").write_text("<package><name>arm</name></package>")
+    file = tmp_path / "arm.urdf.xacro"
+    include = '<xacro:include filename="$(find arm)/arms/$(arg dof)/arm.xacro"/>'
+    dof = '<xacro:arg name="dof" default=""/>'
+    first = '<xacro:arg name="effort"'
+    file.write_text(changed(XACRO, (first, f"{dof}{include}{first}")))
+    message = error_of(file)
+    assert message.count(str(tmp_path)) == 2, message  # the xacro file and the missing file
+    assert "--xacro dof:=VALUE" in message
+
+
+def test_packages_in_folders_of_other_names_contain_meshes(tmp_path):
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    (folder / "package.xml").write_text("<package><name>arm_meshes</name></package>")
+    (folder / "arm.stl").touch()
+    address = "package://arm_meshes/arm.stl"
+    assert find_mesh(address, [tmp_path]) == find_mesh(address, [folder]) == f"{folder}/arm.stl"
 
 
 def test_errors_of_xacro_are_one_line(xacro_file, monkeypatch):

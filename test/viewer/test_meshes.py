@@ -1,6 +1,7 @@
 """Mesh files: colours, textures and units of their materials; files that cannot be drawn."""
 
 import re
+import signal
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -76,6 +77,21 @@ def test_a_mesh_that_cannot_be_read_is_a_note(tmp_path):
     drawing = Drawing(MagicMock(), "/arm", robot_figure(md.load_robot(urdf), [tmp_path]))
     (note,) = drawing.notes
     assert note.startswith(f"mesh '{tmp_path / 'arm.stl'}'")
+
+
+def test_a_library_that_suppresses_all_exceptions_does_not_suppress_ctrl_c(monkeypatch):
+    """The library trimesh does so in imports and when it loads meshes."""
+
+    def load(file, **_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+            return trimesh.Scene([trimesh.creation.box()])
+        except BaseException:
+            return trimesh.Scene()
+
+    monkeypatch.setattr(trimesh, "load", load)
+    with pytest.raises(KeyboardInterrupt):
+        surfaces_of("interrupted.stl")
 
 
 def test_missing_meshes_are_reported_with_the_option_that_finds_them():
