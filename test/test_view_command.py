@@ -81,7 +81,7 @@ def test_joints_without_a_slider_are_noted():
 
 
 def test_ctrl_c_while_the_page_is_drawn_ends_the_view(monkeypatch, capsys):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("manip_dyn.viewer.playback.ResultsPage", interrupted)
