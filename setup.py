@@ -66,6 +66,7 @@ setup(
             *("casadi>=3.6", "mujoco>=3", "drake>=1.30"),  # dynamics
             *("pin-pink>=4", "mink>=1", "daqp>=0.8"),  # inverse kinematics and its QP solver
             "scikit-sundae>=1.0",  # CVODE, for stiff motions
+            "exudyn>=1.9",  # chains of rigid bodies
             "toppra>=0.6",  # timing of paths
             "example-robot-data>=4.1",
         ],

@@ -55,6 +55,7 @@ MAY_IMPORT = {
         "clik",
         "codegen",
         "integration",
+        "multibody",
         "planning",
         "plots",
         "robot",

@@ -1,9 +1,10 @@
 """`manip_dyn bench growth`: compile and call times of kernels for chains of increasing length.
 
 The rows are forward dynamics, mass matrix, derivatives of both dynamics and a Taylor series for
-random serial chains of 1 to 60 joints. Rows contain CPU seconds of the first call, including
-compilation, and microseconds of a later call from Python, compared with pinocchio. Takes a few
-minutes.
+random serial chains of 1 to 60 joints, and for trees: a dual arm and, if example-robot-data is
+installed, the humanoids G1 and Talos with a fixed pelvis. Rows contain CPU seconds of the first
+call, including compilation, and microseconds of a later call from Python, compared with pinocchio.
+Takes a few minutes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench.peers import Pinocchio
+from manip_dyn.bench.robots import trees
 from manip_dyn.bench.timing import Candidate, Timing, compare
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot, load_robot
@@ -37,31 +39,41 @@ _KERNELS: tuple[tuple[str, Callable, int], ...] = (
 
 
 class Row(NamedTuple):
-    """A kernel of a chain: CPU seconds of the first call, and timings of later calls."""
+    """A kernel of a robot: CPU seconds of the first call, and timings of later calls.
+
+    `robot` is "" for a serial chain.
+    """
 
     joints: int
     kernel: str
     first: float
     timings: list[Timing]
+    robot: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return a table with one line per kernel and chain."""
     lines = [
-        "Serial chains. First: CPU seconds of the first call, including compilation. Ours and "
-        "pinocchio: median\ntime of a call from Python, us. Ratio: pinocchio to manip_dyn.",
+        "Serial chains, then trees. First: CPU seconds of the first call, including compilation. "
+        "Ours and\npinocchio: median time of a call from Python, us. Ratio: pinocchio to ours.",
         f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
     ]
-    for joints, kernel, first, timings in rows:
+    robot = ""
+    for joints, kernel, first, timings, name in rows:
+        if name != robot:
+            lines.append(name)
+            robot = name
         ours, *theirs = timings
         peer = "".join(f"{t.microseconds:>11.2f}{t.ratio:>8.2f}" for t in theirs)
-        name = kernel.replace("_", " ")
-        lines.append(f"{joints:>6} {name:<30}{first:>9.2f}{ours.microseconds:>10.2f}{peer}")
+        label = kernel.replace("_", " ")
+        lines.append(f"{joints:>6} {label:<30}{first:>9.2f}{ours.microseconds:>10.2f}{peer}")
     return "\n".join(lines)
 
 
-def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
+def measure(sizes: Sequence[int] = JOINTS, with_trees: bool = True) -> list[Row]:
     """Compile and time the kernels of random serial chains with these numbers of joints.
+
+    `with_trees` adds the humanoids and the dual arm.
 
     The measurement starts with an empty cache. The time to compile code that all robots share is
     included in the first row that requires it.
@@ -70,7 +82,10 @@ def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:
         os.environ["MANIP_DYN_CACHE"] = folder
         try:
-            return [row for n in sizes for row in _rows(chain(n, Path(folder)))]
+            robots = [("", chain(n, Path(folder))) for n in sizes]
+            if with_trees:
+                robots += trees().items()
+            return [row for name, robot in robots for row in _rows(robot, name)]
         finally:
             if before is None:
                 del os.environ["MANIP_DYN_CACHE"]
@@ -78,7 +93,7 @@ def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
                 os.environ["MANIP_DYN_CACHE"] = before
 
 
-def _rows(robot: Robot) -> Iterator[Row]:
+def _rows(robot: Robot, label: str) -> Iterator[Row]:
     n, kernels = robot.n, customize(robot)
     states = np.random.default_rng(n).uniform(-1.0, 1.0, size=(3, 1, n))
     peer = Pinocchio(robot, states)
@@ -86,10 +101,10 @@ def _rows(robot: Robot) -> Iterator[Row]:
         ours = Candidate("manip_dyn", partial(getattr(kernels, name), *states[:count, 0]))
         first = _cpu_seconds(ours.call)
         theirs = Candidate(f"pinocchio {function.__name__}", peer.call(function, count))
-        yield Row(n, name, first, compare([ours, theirs]))
+        yield Row(n, name, first, compare([ours, theirs]), label)
     q, v, tau = states[:, 0]
     series = Candidate("manip_dyn", lambda: kernels.taylor(q, v, tau, ORDER))
-    yield Row(n, f"taylor to order {ORDER}", _cpu_seconds(series.call), compare([series]))
+    yield Row(n, f"taylor to order {ORDER}", _cpu_seconds(series.call), compare([series]), label)
 
 
 def _cpu_seconds(call: Callable[[], object]) -> float:

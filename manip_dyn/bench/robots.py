@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 import yaml
 
@@ -16,17 +16,67 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import read_yaml, share_directory
 from manip_dyn.robot import Robot, load_robot
 
-_PANDA = "cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf"
+_EXAMPLES = "cmeel.prefix/share/example-robot-data/robots/"
+_PANDA = "panda_description/urdf/panda.urdf"
+_HUMANOIDS = {
+    "G1": "g1_description/urdf/g1_29dof_rev_1_0.urdf",
+    "Talos": "talos_data/robots/talos_reduced.urdf",
+}
 
 
 def usual_robots() -> list[Robot]:
     """Return the PA-10 and, if example-robot-data is installed, the Panda with its hand."""
     robots = [load_robot("pa10")]
-    try:
-        path = Path(str(distribution("example-robot-data").locate_file(_PANDA)))
-    except PackageNotFoundError:
+    path = example_file(_PANDA)
+    if path is None:
         return robots
     return [*robots, load_robot(path, lock={"panda_finger_joint1": 0.02})]
+
+
+def trees() -> dict[str, Robot]:
+    """Return humanoids and a dual arm by name; only the dual arm without example-robot-data."""
+    files = {name: example_file(file) for name, file in _HUMANOIDS.items()}
+    robots = {name: load_robot(file) for name, file in files.items() if file is not None}
+    return {**robots, "two PA-10": dual_arm("pa10")}
+
+
+def dual_arm(robot: str) -> Robot:
+    """Create a robot from two shipped arms on a common base, 1 m apart."""
+    shipped = share_directory() / "urdf" / f"{robot}.urdf"
+    root = Element("robot", name=f"two_{robot}")
+    SubElement(root, "link", name="base")
+    for side, y in (("left", 0.5), ("right", -0.5)):
+        arm = ElementTree.parse(shipped).getroot()
+        children = {element.get("link") for element in arm.iter("child")}
+        for element in arm.iter():
+            for key in ("name", "link", "joint"):
+                if element.tag in ("link", "joint", "parent", "child", "mimic") and (
+                    value := element.get(key)
+                ):
+                    element.set(key, f"{side}_{value}")
+        links = arm.findall("link")
+        first = next(
+            str(link.get("name"))
+            for link in links
+            if str(link.get("name")).removeprefix(f"{side}_") not in children
+        )
+        joint = SubElement(root, "joint", name=f"{side}_mount", type="fixed")
+        SubElement(joint, "parent", link="base")
+        SubElement(joint, "child", link=first)
+        SubElement(joint, "origin", xyz=f"0 {y} 0")
+        root.extend([*links, *arm.findall("joint")])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"two_{robot}.urdf"
+        file.write_text(ElementTree.tostring(root, encoding="unicode"), encoding="utf-8")
+        return load_robot(file)
+
+
+def example_file(name: str) -> Path | None:
+    """Return a file of example-robot-data, or None if the package is not installed."""
+    try:
+        return Path(str(distribution("example-robot-data").locate_file(_EXAMPLES + name)))
+    except PackageNotFoundError:
+        return None
 
 
 CHANGES = {

@@ -18,6 +18,7 @@ from manip_dyn.bench import (
     growth,
     integrators,
     keep,
+    mechanisms,
     page,
     path_timing,
     planning,
@@ -46,6 +47,7 @@ ROWS = {
         ensembles.Row("arm, with tolerances", TIMINGS, [1e-6, 1e-9]),
     ],
     "stiff": [integrators.Row("pendulum, 2 s", "manip_dyn rodas5p", (1e-2,), (0.125,))],
+    "mechanisms": [mechanisms.Row(25, "manip_dyn", 1e-4, 5e-5, 20, 40.0)],
     "cold": [cold.Row("import", 0.5, 0.25)],
 }
 """Suite -> rows of a measurement."""

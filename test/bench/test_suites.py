@@ -25,8 +25,10 @@ from manip_dyn.bench import (
     first_results,
     growth,
     integrators,
+    mechanisms,
     path_timing,
     planning,
+    robots,
     stiff,
     suite,
     timing,
@@ -90,7 +92,7 @@ def test_first_results_include_the_functions_of_the_readme():
 
 def test_growth_is_compared_with_pinocchio(shortly, monkeypatch, tmp_path):
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
-    record = bench("growth", (1, 2))
+    record = bench("growth", (1, 2), False)
     assert os.environ["MANIP_DYN_CACHE"] == str(tmp_path)
     assert not list(tmp_path.iterdir())
     assert [row.joints for row in record.rows] == [1] * 5 + [2] * 5
@@ -288,3 +290,17 @@ def test_rows_of_kernels_and_motions_have_the_code_inside_and_a_peer(rows_of_cal
         if row.call.startswith("kernels"):
             assert names[1].startswith("inside")
             assert names[2].startswith("pinocchio")
+
+
+def test_the_arms_of_a_dual_arm_do_not_depend_on_each_other():
+    mass = md.customize(robots.dual_arm("rr")).mass_matrix(np.array([0.3, 0.5, 0.3, 0.5]))
+    np.testing.assert_allclose(mass[:2, :2], mass[2:, 2:], rtol=1e-12)
+    np.testing.assert_array_equal(mass[:2, 2:], 0.0)
+
+
+def test_chains_of_bodies_reach_the_same_error():
+    record = bench("mechanisms", (3,))
+    assert {row.bodies for row in record.rows} == {3}
+    assert [row.target for row in record.rows][:2] == list(mechanisms.TARGETS)
+    assert all(row.error < row.target for row in record.rows)
+    assert "growth" in str(record)
