@@ -1,7 +1,7 @@
 """Kernels for many states: checked arrays with one column per state, on one or more threads.
 
-The kernels check the numbers that they read. Arrays that are already C-contiguous float64 are not
-copied.
+The kernels check the numbers that they read. Arrays that are already C-contiguous and of the
+requested type are not copied.
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ from manip_dyn.codegen.rigid_body.catalogue import (
 from manip_dyn.core.checks import Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 
-FLOAT = np.dtype(np.float64)
+FLOAT, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+BLOCK = 2 * LANES
+"""Number of float32 states in a vector."""
 LARGE = 10_000
 """Number of entries from which a result is aligned with cache lines."""
 
 
 def _describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
     """Set the name, signature and docstring of a kernel for a batch of states."""
-    options = {"out": None, "threads": 1}
+    options = {"out": None, "threads": 1, "dtype": np.float64}
     keywords = [Parameter(key, Parameter.KEYWORD_ONLY, default=options[key]) for key in options]
     set_signature(function, name, owner, keywords)
     function.__doc__ = (
         f"{in_place.purpose(name)}\n\n"
         "All arrays have an additional last axis with a column per state.\n\n"
         f"{described_arguments(name, in_place.n)}\n"
-        "    out: array for the result, C-contiguous float64. Default: a new array.\n"
+        "    out: array for the result, C-contiguous `dtype`. Default: a new array.\n"
         "    threads: number of threads that share the columns.\n"
+        "    dtype: np.float64, or np.float32 for 16 states per vector instead of 8.\n"
     )
 
 
@@ -53,7 +56,9 @@ class Batch:
     ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
     matrices are returned as (rows, columns, m). ``threads=2`` divides the columns between two
     threads. ``out=array`` writes the result into an existing array, which is returned. It is also
-    overwritten if numbers are not finite, which raises an error.
+    overwritten if numbers are not finite, which raises an error. ``dtype=np.float32`` computes in
+    single precision with a relative error of about 1e-6; kernels of long robots that use loops
+    compute in double precision and round the result.
     """
 
     def __init__(self, in_place: InPlace, n: int):
@@ -72,10 +77,14 @@ class Batch:
             raise AttributeError(f"There is no kernel '{name}'.")
 
         def call(
-            *arguments: Any, out: Vector | None = None, threads: int = 1, **named: Any
+            *arguments: Any,
+            out: Vector | None = None,
+            threads: int = 1,
+            dtype: Any = np.float64,
+            **named: Any,
         ) -> Vector:
             if not named:
-                return run(arguments, out, threads)
+                return run(arguments, out, threads, dtype)
             unknown = set(named) - set(declaration.arguments[len(arguments) :])
             if unknown:
                 raise ManipDynError(
@@ -83,7 +92,7 @@ class Batch:
                     f"got {', '.join(sorted(unknown))}."
                 )
             rest = [named[argument] for argument in declaration.arguments if argument in named]
-            return run((*arguments, *rest), out, threads)
+            return run((*arguments, *rest), out, threads, dtype)
 
         run = self._runner(declaration)
         _describe(call, name, self._in_place, "Batch")
@@ -95,25 +104,30 @@ class Batch:
         return list(BY_NAME)
 
     def _runner(self, declaration: Declaration) -> Callable[..., Vector]:
-        """Return a function of arrays, result array and number of threads."""
+        """Return a function of arrays, result array, number of threads and type of the numbers."""
         name, shape, names = declaration.name, declaration.shape(self._n), declaration.arguments
         shapes = [(argument_size(argument, self._n), STATES) for argument in names]
         match = array_function(shapes)
         match_all = array_function([*shapes, (*shape, STATES)])
         kernel: Any = None
 
-        def run(arguments: Sequence[Any], out: Any, threads: int) -> Vector:
+        def run(arguments: Sequence[Any], out: Any, threads: int, dtype: Any) -> Vector:
             nonlocal kernel
             if threads != 1 or threads is True:
                 _check_threads(threads)
-            states = match(*arguments) if out is None else match_all(*arguments, out)
+            if dtype is np.float64:
+                states = match(*arguments) if out is None else match_all(*arguments, out)
+            else:
+                if dtype is not np.float32:
+                    raise ManipDynError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
+                states = MISMATCH
             if states == MISMATCH:
-                arguments = self._checked(declaration, arguments)
+                arguments = self._checked(declaration, arguments, np.dtype(dtype))
                 states = arguments[0].shape[1]
                 if out is not None:
-                    _check_result(out, (*shape, states))
+                    _check_result(out, (*shape, states), np.dtype(dtype))
             if out is None:
-                out = _empty((*shape, states))
+                out = _empty((*shape, states), np.dtype(dtype))
             if kernel is None:
                 kernel = getattr(self._in_place, name + BATCH)
             if threads == 1:
@@ -121,13 +135,19 @@ class Batch:
             else:
                 valid = _compute_in_threads(kernel, arguments, out, threads)
             if not valid:
-                self._checked(declaration, arguments)
+                self._checked(declaration, arguments, FLOAT)
                 raise ManipDynError(f"{', '.join(names)} must be finite.")  # `out` was one of them
             return out
 
         return run
 
-    def _checked(self, declaration: Declaration, arguments: Sequence[Any]) -> list[Vector]:
+    def _checked(
+        self, declaration: Declaration, arguments: Sequence[Any], dtype: np.dtype
+    ) -> Sequence[Any]:
+        """Return arguments with the number type of a kernel, after checking shapes and values.
+
+        The kernel checks the values of float32 arrays.
+        """
         names = declaration.arguments
         if len(arguments) != len(names):
             raise ManipDynError(
@@ -141,23 +161,33 @@ class Batch:
                 f"{names[0]} must have shape ({size}, m) for m states, got {value}."
             )
         states = np.shape(first)[1]
-        return [
-            finite_array(name, value, (argument_size(name, self._n), states))
-            for name, value in zip(names, arguments, strict=True)
-        ]
+        shapes = [(argument_size(name, self._n), states) for name in names]
+        if dtype is SINGLE and all(
+            isinstance(value, np.ndarray)
+            and value.dtype is SINGLE
+            and value.flags.c_contiguous
+            and value.shape == shape
+            for value, shape in zip(arguments, shapes, strict=True)
+        ):
+            return arguments
+        with np.errstate(over="ignore"):  # the kernel reports infinite numbers
+            return [
+                finite_array(name, value, shape).astype(dtype, copy=False)
+                for name, value, shape in zip(names, arguments, shapes, strict=True)
+            ]
 
 
-def _empty(shape: tuple[int, ...]) -> Vector:
+def _empty(shape: tuple[int, ...], dtype: np.dtype) -> Vector:
     """Return a new array; large ones begin at a cache line.
 
-    If the number of states is a multiple of `LANES`, no vector then straddles two lines, which
-    halves the time of large results, such as derivatives for a humanoid.
+    If the number of states is a multiple of the number of lanes, no vector then straddles two
+    lines, which halves the time of large results, such as derivatives for a humanoid.
     """
     size = math.prod(shape)
     if size < LARGE:
-        return np.empty(shape)
-    memory = np.empty(size + LANES)
-    first = -(memory.ctypes.data // memory.itemsize) % LANES
+        return np.empty(shape, dtype)
+    memory = np.empty(size + BLOCK, dtype)
+    first = -(memory.ctypes.data // memory.itemsize) % BLOCK
     return memory[first : first + size].reshape(shape)
 
 
@@ -167,13 +197,13 @@ def _check_threads(threads: Any) -> None:
         raise ManipDynError(f"threads must be a positive integer, got {threads!r}.")
 
 
-def _check_result(out: Any, shape: tuple[int, ...]) -> None:
-    """Raise `ManipDynError` if `out` is not a writable C-contiguous float64 array of `shape`."""
-    valid = type(out) is np.ndarray and out.dtype is FLOAT and out.flags.carray
+def _check_result(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Raise `ManipDynError` if `out` is not a writable C-contiguous array of `shape`."""
+    valid = type(out) is np.ndarray and out.dtype is dtype and out.flags.carray
     if not valid or out.shape != shape:
         value = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else repr(out)
         raise ManipDynError(
-            f"out must be a writable C-contiguous float64 array of shape {shape}, got {value}."
+            f"out must be a writable C-contiguous {dtype} array of shape {shape}, got {value}."
         )
 
 
@@ -183,7 +213,7 @@ def _compute_in_threads(
     """Divide the columns between threads; return whether all numbers are finite."""
     states = out.shape[-1]
     # All tasks but the last compute whole blocks of lanes. Kernels release the GIL.
-    count = max(-(-states // (threads * LANES)) * LANES, 1)
+    count = max(-(-states // (threads * BLOCK)) * BLOCK, 1)
     kernel(*arrays, out, 0, 0)  # compiles in this thread, which receives Ctrl-C
     first, *others = range(0, states, count) or (0,)
     tasks = [

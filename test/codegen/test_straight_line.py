@@ -402,3 +402,39 @@ def test_a_batch_rejects_an_infinite_number_that_its_result_replaces():
     tau[1, 4] = np.inf
     with pytest.raises(md.ManipDynError, match="must be finite"):
         kernels.batch.forward_dynamics(q, v, tau, out=tau)
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "mass_matrix", "forward_kinematics"])
+@pytest.mark.parametrize("states", [1, 16, 37])
+def test_a_batch_in_single_precision_has_the_errors_of_its_numbers(name, states):
+    batch = md.customize(md.load_robot("pa10")).batch
+    arrays = np.random.default_rng(states).uniform(-3.0, 3.0, size=(3, 7, states))
+    arrays[0, :, ::5] *= 1e3  # angles beyond the limit of the argument reduction
+    arrays = arrays.astype(np.float32)[: 3 if name == "forward_dynamics" else 1]
+    exact = getattr(batch, name)(*arrays)
+    result = getattr(batch, name)(*arrays, dtype=np.float32)
+    assert (exact.dtype, result.dtype) == (np.float64, np.float32)
+    axes = tuple(range(exact.ndim - 1))
+    assert (np.abs(result - exact) <= 2e-5 * np.abs(exact).max(axis=axes)).all()
+    threaded = getattr(batch, name)(*arrays, dtype=np.float32, threads=2)
+    np.testing.assert_array_equal(threaded, result)
+
+
+def test_a_batch_in_single_precision_converts_and_checks_arrays():
+    batch = md.customize(md.load_robot("pa10")).batch
+    q, v, tau = np.random.default_rng(1).uniform(-1.0, 1.0, size=(3, 7, 5))
+    single = [x.astype(np.float32) for x in (q, v, tau)]
+    expected = batch.forward_dynamics(*single, dtype=np.float32)
+    np.testing.assert_array_equal(batch.forward_dynamics(q, v, tau, dtype=np.float32), expected)
+    out = np.empty((7, 5), np.float32)
+    assert batch.forward_dynamics(*single, out=out, dtype=np.float32) is out
+    np.testing.assert_array_equal(out, expected)
+    with pytest.raises(md.ManipDynError, match="out must be a writable C-contiguous float32"):
+        batch.forward_dynamics(*single, out=np.empty((7, 5)), dtype=np.float32)
+    with pytest.raises(md.ManipDynError, match=r"dtype must be np\.float64 or np\.float32, got"):
+        batch.forward_dynamics(q, v, tau, dtype=int)
+    with pytest.raises(md.ManipDynError, match="must be finite"):
+        batch.forward_dynamics(q, 1e300 * v, tau, dtype=np.float32)
+    single[0][3, 4] = np.nan
+    with pytest.raises(md.ManipDynError, match="q must be finite"):
+        batch.forward_dynamics(*single, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Straight-line programs for many states, `LANES` at a time in SIMD lanes."""
+"""Straight-line programs for many states in SIMD lanes: 8 of float64, or 16 of float32."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ from manip_dyn.codegen.backend.translator import ArrayPointer, Layout, Translato
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.compiled import PLAIN
 
-_NUMBER, _INDEX, _FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
+_INDEX, _FLAG = ir.IntType(64), ir.IntType(1)
+_KINDS = {types.float64: ir.DoubleType(), types.float32: ir.FloatType()}
+BYTES = 8 * LANES
+"""Size of a vector."""
 Pointers = dict[str, Any]
 """Pointers to the data of the arrays, by name."""
 
@@ -40,7 +43,8 @@ def many_states(program: Program, sizes: Sequence[int], shape: tuple[int, ...]) 
     """Return an intrinsic ``(inputs, out, first, last)`` that runs a program for many states.
 
     The arrays have an additional last axis with one column per state. Columns `first` to `last`
-    - 1 are computed. The intrinsic returns whether all numbers in these columns are finite.
+    - 1 are computed. The intrinsic returns whether all numbers in these columns are finite. All
+    arrays are float64 or all are float32.
 
     Args:
         program: The program.
@@ -53,7 +57,9 @@ def many_states(program: Program, sizes: Sequence[int], shape: tuple[int, ...]) 
 
     @intrinsic
     def run(_context, inputs, out, first, last):
-        check_types(program, inputs, out, extra=1)
+        dtype = types.float32 if out.dtype == types.float32 else types.float64
+        check_types(program, inputs, out, 1, dtype)
+        layout = Layout(8 * BYTES // dtype.bitwidth, kind=_KINDS[dtype])
 
         def generate(context, builder, signature, values):
             arrays = array_pointers(program, context, builder, signature, values[:2])
@@ -63,7 +69,7 @@ def many_states(program: Program, sizes: Sequence[int], shape: tuple[int, ...]) 
             ]
             pointers = {name: array.data for name, array in arrays.items()}
             states = arrays["out"].extents[-1]
-            return _emit_batch(program, builder, shapes, pointers, states, *bounds)
+            return _emit_batch(program, builder, layout, shapes, pointers, states, *bounds)
 
         return types.boolean(inputs, out, first, last), generate
 
@@ -86,6 +92,7 @@ def _plain_many_states(program: Program) -> Callable[..., bool]:
 def _emit_batch(
     program: Program,
     builder: ir.IRBuilder,
+    layout: Layout,
     shapes: dict[str, tuple[int, ...]],
     pointers: Pointers,
     states: Any,
@@ -106,6 +113,7 @@ def _emit_batch(
     block = _block_function(
         program,
         builder.module,
+        layout,
         shapes,
         [s for s in statements if _entry(s.target) not in constants],
     )
@@ -115,35 +123,38 @@ def _emit_batch(
         valid = builder.call(block, [*data.values(), count, column])
         builder.store(builder.and_(builder.load(finite), valid), finite)
 
-    lanes, count = _INDEX(LANES), builder.sub(last, first)
+    lanes, count = _INDEX(layout.lanes), builder.sub(last, first)
     blocks = builder.sdiv(count, lanes)
     with cgutils.for_range(builder, blocks) as loop:
         run(pointers, states, builder.add(first, builder.mul(loop.index, lanes)))
     done = builder.add(first, builder.mul(blocks, lanes))
     with builder.if_then(builder.icmp_signed("<", done, last)):
-        padded = _padded(builder, shapes, pointers, states, done, last)
+        padded = _padded(builder, layout, shapes, pointers, states, done, last)
         run(padded, lanes, _INDEX(0))
         rest, size = builder.sub(last, done), _INDEX(prod(shapes["out"]))
         with _rows(builder, size, rest) as (row, column):
             value = builder.load(_at(builder, padded["out"], row, lanes, column))
             target = _at(builder, pointers["out"], row, states, builder.add(done, column))
             builder.store(value, target)
-    _emit_constants(builder, shapes["out"], constants, pointers["out"], states, first, last)
+    _emit_constants(
+        builder, layout, shapes["out"], constants, pointers["out"], states, first, last
+    )
     return builder.load(finite)
 
 
 def _block_function(
     program: Program,
     module: ir.Module,
+    layout: Layout,
     shapes: dict[str, tuple[int, ...]],
     statements: list[Statement],
 ) -> ir.Function:
-    """Emit and return the function that computes a block of `LANES` columns.
+    """Emit and return the function that computes a block of columns, one per lane.
 
     Its arguments are the pointers to the arrays, their number of columns and the first column of
     the block. It returns whether all inputs are finite.
     """
-    kinds = [*(_NUMBER.as_pointer() for _ in shapes), _INDEX, _INDEX]
+    kinds = [*(layout.kind.as_pointer() for _ in shapes), _INDEX, _INDEX]
     unique = module.get_unique_name(f"{program.name}_lanes")
     function = ir.Function(module, ir.FunctionType(_FLAG, kinds), unique)
     function.linkage = "internal"
@@ -155,7 +166,7 @@ def _block_function(
         name: ArrayPointer(pointer, [*map(_INDEX, shape), states])
         for (name, shape), pointer in zip(shapes.items(), data, strict=True)
     }
-    layout = Layout(LANES, column=column)
+    layout = layout._replace(column=column)
     translator = Translator(builder, arrays, layout)
     statements = depth_first(statements)
     is_long = needs_division(statements)
@@ -185,34 +196,36 @@ def _unread_entries(
 
 def _padded(
     builder: ir.IRBuilder,
+    layout: Layout,
     shapes: dict[str, tuple[int, ...]],
     pointers: Pointers,
     states: Any,
     first: Any,
     last: Any,
 ) -> Pointers:
-    """Return arrays of `LANES` columns on the stack, with the remaining columns of the inputs.
+    """Return arrays of one column per lane on the stack, with the remaining columns of the inputs.
 
     The last state fills the columns behind it.
     """
     padded, end = {}, builder.sub(last, _INDEX(1))
     for name, shape in shapes.items():
         size = prod(shape)
-        memory = cgutils.alloca_once(builder, _NUMBER, size=_INDEX(size * LANES))
-        memory.align = 8 * LANES
+        memory = cgutils.alloca_once(builder, layout.kind, size=_INDEX(size * layout.lanes))
+        memory.align = BYTES
         padded[name] = memory
         if name == "out":
             continue
-        with _rows(builder, _INDEX(size), _INDEX(LANES)) as (row, lane):
+        with _rows(builder, _INDEX(size), _INDEX(layout.lanes)) as (row, lane):
             column = builder.add(first, lane)
             column = builder.select(builder.icmp_signed("<", column, end), column, end)
             value = builder.load(_at(builder, pointers[name], row, states, column))
-            builder.store(value, _at(builder, memory, row, _INDEX(LANES), lane))
+            builder.store(value, _at(builder, memory, row, _INDEX(layout.lanes), lane))
     return padded
 
 
 def _emit_constants(
     builder: ir.IRBuilder,
+    layout: Layout,
     shape: tuple[int, ...],
     constants: dict[tuple[int, ...], ast.expr],
     out: Any,
@@ -226,7 +239,7 @@ def _emit_constants(
     values = [float(ast.literal_eval(value)) for value in constants.values()]
     indices = [int(np.ravel_multi_index(entry, shape)) for entry in constants]
     rows = _table(builder, _INDEX, indices)
-    numbers = _table(builder, _NUMBER, values)
+    numbers = _table(builder, layout.kind, values)
     with _rows(builder, _INDEX(len(values)), builder.sub(last, first)) as (k, column):
         row = builder.load(builder.gep(rows, [_INDEX(0), k]))
         value = builder.load(builder.gep(numbers, [_INDEX(0), k]))

@@ -230,7 +230,7 @@ def _of_order(program: Program, layout: Layout, fixed: int | None) -> Any:
     return run
 
 
-def check_types(program: Program, inputs, out, extra: int) -> None:
+def check_types(program: Program, inputs, out, extra: int, dtype: Any = types.float64) -> None:
     """Raise `TypingError` for array types that the generated code would misread.
 
     Args:
@@ -238,10 +238,11 @@ def check_types(program: Program, inputs, out, extra: int) -> None:
         inputs: Numba types of the inputs.
         out: Numba type of the output.
         extra: Number of axes of the arrays in addition to those of the program.
+        dtype: Numba type of the numbers.
     """
     names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
     dimensions = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
-    check_arrays(program.name, names, dimensions)
+    check_arrays(program.name, names, dimensions, dtype)
     if not out.mutable:
         raise TypingError(f"{program.name}: out must be writable, got a read-only array.")
 

@@ -33,6 +33,7 @@ class Layout(NamedTuple):
         vectors: For a series of one motion: columns of each vector that is loaded, and therefore
             stored, with one instruction.
         merged: Whether the code is inlined into callers, so that arguments are in registers.
+        kind: LLVM type of the numbers: double or float.
     """
 
     lanes: int = 1
@@ -43,11 +44,17 @@ class Layout(NamedTuple):
     sums: int = 0
     vectors: tuple[range, ...] = ()
     merged: bool = False
+    kind: Any = _NUMBER
 
     @property
     def number(self) -> Any:
         """The LLVM type of a value: a number, or a vector with one number per lane."""
-        return ir.VectorType(_NUMBER, self.lanes) if self.lanes > 1 else _NUMBER
+        return ir.VectorType(self.kind, self.lanes) if self.lanes > 1 else self.kind
+
+    @property
+    def bytes(self) -> int:
+        """The size of a number."""
+        return 8 if self.kind == _NUMBER else 4
 
 
 class ArrayPointer(NamedTuple):
@@ -128,7 +135,7 @@ class Translator:
                 continue
             self._names[target.id] = value
             if target.id in self._shared.slots:
-                self._builder.store(value, self._slot(target.id), align=8)
+                self._builder.store(value, self._slot(target.id), align=self._layout.bytes)
         if isinstance(self._layout.row, ir.Constant):
             for vector in dict.fromkeys(self._vectors[column] for column in sorted(self._results)):
                 self._store_vector(vector)
@@ -141,7 +148,7 @@ class Translator:
         """
         vector = self._vectors.get(_column(target)) if self._vectors else None
         if vector is None:
-            self._builder.store(value, self._address(target), align=8)
+            self._builder.store(value, self._address(target), align=self._layout.bytes)
             return
         self._results[_column(target)] = value
         self._missing[vector] -= 1
@@ -171,7 +178,9 @@ class Translator:
     def _value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
             if node.id not in self._names:
-                self._names[node.id] = self._builder.load(self._slot(node.id), align=8)
+                self._names[node.id] = self._builder.load(
+                    self._slot(node.id), align=self._layout.bytes
+                )
             return self._names[node.id]
         if isinstance(node, ast.Constant):
             return self._constant(node.value)
@@ -204,9 +213,9 @@ class Translator:
         """
         address, builder = self._address(entry), self._builder
         number = (
-            builder.load(address, align=8)
+            builder.load(address, align=self._layout.bytes)
             if mergeable
-            else builder.load_atomic(address, "unordered", align=8)
+            else builder.load_atomic(address, "unordered", align=self._layout.bytes)
         )
         if self._layout.column is not None:
             zero = self._builder.fmul(number, self._constant(0.0), flags=FLAGS)
@@ -259,7 +268,7 @@ class Translator:
         lanes = self._layout.lanes
         if lanes == 1:
             return ir.Constant(self._type, float(value))
-        return ir.Constant(self._type, [ir.Constant(_NUMBER, float(value))] * lanes)
+        return ir.Constant(self._type, [ir.Constant(self._layout.kind, float(value))] * lanes)
 
     def _address(self, node: ast.expr) -> Any:
         """Return the pointer to an array entry with a constant index."""

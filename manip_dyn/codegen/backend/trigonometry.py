@@ -1,23 +1,45 @@
 """Sine and cosine as LLVM instructions, for numbers or vectors.
 
 The argument is reduced by multiples of pi/2 in three parts (Cody, Waite 1980). The polynomials
-are those of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c). Errors are below 2.5 units
-in the last place. Beyond `LIMIT`, and for infinite numbers and NaN, the C library is called.
+are those of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c). Errors of double numbers are
+below 2.5 units in the last place. Beyond a limit, and for infinite numbers and NaN, the C library
+is called.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 LIMIT = 1e5
-"""Angle in rad up to which the multiples of the parts of pi/2 are exact."""
+"""Angle in rad up to which the multiples of the parts of pi/2 are exact, for double numbers."""
 
 TWO_OVER_PI = 6.36619772367581382433e-01
+
 PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-# Adding this number rounds to an integer, which the last bits of the sum contain.
-_ROUNDER = 6755399441055744.0
+
+
+class Reduction(NamedTuple):
+    """Numbers of the argument reduction for a floating-point type.
+
+    Attributes:
+        limit: Angle in rad up to which the multiples of the parts of pi/2 are exact.
+        parts: Parts of pi/2.
+        rounder: Adding it rounds to an integer, which the last bits of the sum contain.
+        bits: Size of a number.
+    """
+
+    limit: float
+    parts: tuple[float, float, float]
+    rounder: float
+    bits: int
+
+
+DOUBLE = Reduction(LIMIT, PARTS, 6755399441055744.0, 64)
+SINGLE = Reduction(
+    1e3, (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8), 12582912.0, 32
+)
 SINE = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
     2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
@@ -56,8 +78,8 @@ def sines_and_cosines(
 
 def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
     """Return the function of the module for one type; its body is emitted on first use."""
-    lanes = getattr(kind, "count", 1)
-    name = f"manip_dyn.sine_and_cosine.{lanes}"
+    lanes, bits = getattr(kind, "count", 1), _reduction(kind).bits
+    name = f"manip_dyn.sine_and_cosine.{lanes}.{bits}"
     if name in module.globals:
         return module.globals[name]
     pair = ir.LiteralStructType([kind, kind])
@@ -86,13 +108,14 @@ def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
 
 
 def _fast(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-    number, integer = x.type, _like(x.type, ir.IntType(64))
+    reduction = _reduction(x.type)
+    number, integer = x.type, _like(x.type, ir.IntType(reduction.bits))
     one, half = _constant(number, 1.0), _constant(number, 0.5)
-    rounder = _constant(number, _ROUNDER)
+    rounder = _constant(number, reduction.rounder)
     shifted = builder.fadd(builder.fmul(x, _constant(number, TWO_OVER_PI)), rounder)
     quarter_turns = builder.fsub(shifted, rounder)
     rest = x
-    for part in PARTS:
+    for part in reduction.parts:
         turn = builder.fmul(quarter_turns, _constant(number, part), flags=_FLAGS)
         rest = builder.fsub(rest, turn, flags=_FLAGS)
     z = builder.fmul(rest, rest, flags=_FLAGS)
@@ -116,10 +139,10 @@ def _fast(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 
 def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-    double = ir.DoubleType()
+    kind = getattr(x.type, "element", x.type)
     results = []
     for name in ("sin", "cos"):
-        library = builder.module.declare_intrinsic(f"llvm.{name}", [double])
+        library = builder.module.declare_intrinsic(f"llvm.{name}", [kind])
         if isinstance(x.type, ir.VectorType):
             value = ir.Constant(x.type, ir.Undefined)
             for lane in range(x.type.count):
@@ -134,9 +157,10 @@ def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
     """Return a mask of numbers beyond the limit, including NaN."""
+    limit = _reduction(x.type).limit
     return builder.or_(
-        builder.fcmp_unordered(">", x, _constant(x.type, LIMIT)),
-        builder.fcmp_unordered("<", x, _constant(x.type, -LIMIT)),
+        builder.fcmp_unordered(">", x, _constant(x.type, limit)),
+        builder.fcmp_unordered("<", x, _constant(x.type, -limit)),
     )
 
 
@@ -170,6 +194,10 @@ def _bit(builder: ir.IRBuilder, integer: ir.Value, bit: int) -> ir.Value:
 
 def _signed(builder: ir.IRBuilder, value: ir.Value, negative: ir.Value) -> ir.Value:
     return builder.select(negative, builder.fneg(value), value)
+
+
+def _reduction(kind: ir.Type) -> Reduction:
+    return SINGLE if getattr(kind, "element", kind) == ir.FloatType() else DOUBLE
 
 
 def _like(kind: ir.Type, element: ir.Type) -> ir.Type:

@@ -24,13 +24,15 @@ _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 _ZERO = ir.Constant(NUMBERS, None)
 
 
-def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
-    """Raise `TypingError` unless all arrays are C-contiguous float64 with `dimensions` axes."""
+def check_arrays(
+    name: str, arrays: dict[str, Any], dimensions: list[int], dtype: Any = types.float64
+) -> None:
+    """Raise `TypingError` unless arrays are C-contiguous with `dimensions` axes and `dtype`."""
     for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
         good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
-        if not (good and kind.dtype == types.float64):
+        if not (good and kind.dtype == dtype):
             raise TypingError(
-                f"{name}: {argument} must be a C-contiguous float64 array of {ndim} "
+                f"{name}: {argument} must be a C-contiguous {dtype} array of {ndim} "
                 f"dimension(s), got {kind}."
             )
 
