@@ -1,4 +1,9 @@
-"""Properties of user functions that follow from their bytecode, including compiled callees."""
+"""Properties of user functions that follow from their bytecode, including compiled callees.
+
+Bytecode is read instead of source code, which functions of `exec` do not have. It differs between
+versions of Python. Only the instructions in `HARMLESS` are smooth, so an unknown instruction of a
+later version causes more inspections, not fewer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import builtins
 import dis
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, wraps
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -21,14 +26,34 @@ SMOOTH_NAMES = re.compile(
     "|concatenate|copy|eye|(empty|ones|zeros)(_like)?"
 )
 """Names of functions, attributes and modules that do not make a function change rapidly."""
-SUMS = ("+", "-", "*", "@", "ADD", "SUBTRACT", "MULTIPLY", "MATRIX_MULTIPLY", "SUBSCR", "SLICE")
+SUMS = ("+", "-", "*", "@", "[]", "ADD", "SUBTRACT", "MULTIPLY", "MATRIX_MULTIPLY", "SUBSCR")
 """Operators, and the ends of their opcode names in Python 3.10, that keep a function smooth."""
+HARMLESS = re.compile(
+    "(LOAD|STORE|DELETE|CALL|PRECALL|RETURN|JUMP|BUILD|UNPACK|COPY|MAKE|GET_ITER|FOR_ITER|LIST)"
+    "(_.*)?|END_FOR|POP_(TOP|ITER)|PUSH_NULL|SET_FUNCTION_ATTRIBUTE|UNARY_(NEGATIVE|POSITIVE)"
+    "|KW_NAMES|(ROT|DUP)_.*|SWAP|NOP|NOT_TAKEN|RERAISE|RESUME|EXTENDED_ARG|(BINARY|STORE)_SLICE"
+)
+"""Names of instructions that move values, call functions, or repeat a loop."""
+CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+"""Names of instructions for constants; the second one since Python 3.14."""
 QUOTIENTS, POWERS = ("/", "TRUE_DIVIDE"), ("**", "POWER")
 HIGHEST_POWER = 8
 """Largest exponent of a smooth power. High powers of smooth functions are short peaks."""
 
 
-@lru_cache(maxsize=256)
+def _cached(analysis: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Cache the results of an analysis. Callable objects, also unhashable ones, count as None."""
+    cached = lru_cache(maxsize=256)(analysis)
+
+    @wraps(analysis)
+    def of_function(function: Any) -> bool:
+        plain = plain_function(function)
+        return cached(plain if isinstance(plain, FunctionType) else None)
+
+    return of_function
+
+
+@_cached
 def reads_time(function: Any) -> bool:
     """Return whether a function reads its first argument, the time."""
     code = getattr(next(_closure(function), None), "__code__", None)
@@ -38,22 +63,26 @@ def reads_time(function: Any) -> bool:
     return any(code.co_varnames[0] in (n if isinstance(n, tuple) else (n,)) for n in names)
 
 
-@lru_cache(maxsize=256)
 def has_conditions(function: Any) -> bool:
     """Return whether a function uses its argument for the time and compares numbers.
 
     The comparison may be in a compiled function that it calls.
     """
-    compares = any(_compares(callee.__code__) for callee in _closure(function))
-    return compares and reads_time(function)
+    return compares(function) and reads_time(function)
+
+
+@_cached
+def compares(function: Any) -> bool:
+    """Return whether a function compares numbers, also in compiled functions that it calls."""
+    return any(_compares(callee.__code__) for callee in _closure(function))
 
 
 def may_have_peaks(function: Any) -> bool:
-    """Return whether a function of time without conditions may have peaks, see `is_smooth`."""
-    return reads_time(function) and not has_conditions(function) and not is_smooth(function)
+    """Return whether a function that is not smooth reads the time or compares numbers."""
+    return not is_smooth(function) and (reads_time(function) or compares(function))
 
 
-@lru_cache(maxsize=256)
+@_cached
 def is_smooth(function: Any) -> bool:
     """Return whether a function cannot change in a short time only.
 
@@ -148,7 +177,7 @@ def _is_smooth_code(code: CodeType) -> bool:
     """Return whether instructions and names in a code object are smooth, apart from globals."""
     before: Any = None
     for instruction in _instructions(code):
-        if "_IF_" in instruction.opname or not _is_smooth_operation(instruction, before):
+        if not _is_smooth_operation(instruction, before):
             return False
         before = instruction
     return True
@@ -157,16 +186,17 @@ def _is_smooth_code(code: CodeType) -> bool:
 def _is_smooth_operation(instruction: Any, before: Any) -> bool:
     """Return whether an instruction is smooth after the instruction `before`."""
     name, _, kind = instruction.opname.partition("_")
-    if name in ("COMPARE", "CONTAINS"):
-        return False
     if name == "LOAD" and kind in ("ATTR", "METHOD"):
         return _is_smooth_name(str(instruction.argval))
+    if HARMLESS.fullmatch(instruction.opname):
+        return "_IF_" not in instruction.opname
     if name not in ("BINARY", "INPLACE"):
-        return True
+        return False
     operator = instruction.argrepr.rstrip("=") if kind == "OP" else kind
-    constant = before.opname in ("LOAD_CONST", "LOAD_GLOBAL", "LOAD_DEREF")
+    constant = before.opname in CONSTANTS
     if operator in POWERS:
-        return before.opname == "LOAD_CONST" and 0 <= before.argval <= HIGHEST_POWER
+        return constant and 0 <= before.argval <= HIGHEST_POWER
+    constant = constant or before.opname in ("LOAD_GLOBAL", "LOAD_DEREF")
     return operator in SUMS or (operator in QUOTIENTS and constant)
 
 

@@ -43,7 +43,7 @@ STATE = np.dtype(
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
         *((name, "f8") for name in ("sign", "end", "step", "h")),
         *((name, "f8") for name in ("first", "last", "earliest", "latest", "error")),
-        *((name, "f8") for name in ("low", "high", "probe")),
+        *((name, "f8") for name in ("low", "high", "probe", "unseen")),
         *((name, "i8") for name in ("steps", "failures", "evaluations")),
         *((name, "i8") for name in ("stop", "since", "known", "armed")),
         *((name, "i8") for name in ("rows", "pieces", "found")),
@@ -63,6 +63,7 @@ stop                index of the next stop
 known, armed        number of valid derivatives (of a Rosenbrock method: 2 with the Jacobian;
                     of a Taylor series: 1); whether the signals at the start are valid
 rows, pieces, found numbers of rows, polynomials and events in the record
+unseen              longest step that could miss a force and was not inspected, s
 
 These fields describe one step:
 

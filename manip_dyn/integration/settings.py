@@ -45,13 +45,14 @@ class StepControl:
         max_step: Largest step that the control plans, s. A step that ends at a stop may exceed it
             by 1 %.
         inspection: Steps in which the derivative is evaluated at short intervals, to find forces
-            that all stages missed. ``"quiet"``: steps with error estimates of almost zero, and
-            the next; all steps for effort laws of `simulate`, and for functions of time without
-            conditions. Smooth functions, without conditions and peaks, are not inspected.
-            ``"all"``: all steps. ``"none"``: no steps, and no search for conditions on time.
-            Taylor series are not inspected.
+            that all stages missed. ``"quiet"``: all steps for effort laws of `simulate`, for
+            mechanisms with user forces of time or position, and for functions that read the time
+            or compare numbers; for other functions, steps with error estimates of almost zero, and
+            the next. Smooth functions, without conditions and peaks, and other mechanisms are not
+            inspected. ``"all"``: all steps. ``"none"``: no steps, and no search for
+            conditions on time. Taylor series are not inspected.
         inspection_interval: Length of these intervals, s. Shorter forces may be missed. Default: a
-            2,000th of the time span; 5 ms for effort laws of arms, and 1 ms for mechanisms.
+            2,000th of the time span; 5 ms for effort laws of arms and for mechanisms.
         max_steps: Maximum number of accepted and rejected steps; also applies to fixed steps. If
             more are needed, the integration ends with TOO_MANY_STEPS.
         fac: Safety factor of the step length; sigma in Galhano, Machado (1994).

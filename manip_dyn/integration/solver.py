@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isinf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,8 +109,6 @@ class Solution(ResultWithStatistics):
         return self.dense(times)
 
 
-LONG = 0.1
-"""Fraction of the time span above which a step is long, see `_missed_forces`."""
 _CAPACITY = 256
 """Initial capacity for steps, polynomials and events."""
 
@@ -375,7 +372,9 @@ def _reason(
     t = now.t
     if status is Status.SUCCESS:
         reason = f"t = {t:.9g} s was reached in {now.steps} steps"
-        return reason + _missed_forces(space, now) if formulation.options.inspected else reason
+        if formulation.options.inspected:
+            reason += _missed_forces(space, now.unseen)
+        return reason
     if status is Status.EVENT:
         return f"event {space.event_indices[now.found - 1]} was located at t = {t:.9g} s"
     if status is Status.TOO_MANY_STEPS:
@@ -386,22 +385,13 @@ def _reason(
     return _non_finite(formulation, p, t, y, step)
 
 
-def _missed_forces(space: Space, now: Any) -> str:
-    """Return a remark on forces that may be missed by long steps, or an empty string.
-
-    Steps of more than a tenth of the time span are usually inspected, shorter ones are not.
-    """
-    times = space.times[: now.rows]
-    if len(times) < 2:
-        return ""
-    longest = float(np.abs(times[1:] - times[:-1]).max())
-    cell, is_complete = space.rules["cell"][0], isinf(space.rules["quiet"][0])
-    remark = f", the longest of {longest:.3g} s; "
-    if longest > LONG * abs(times[-1] - times[0]):
-        return f"{remark}forces shorter than {cell:.2g} s may be missed"
-    if is_complete or longest <= NARROW * cell:
-        return ""
-    return f"{remark}shorter forces may be missed, unless they are conditions on time"
+def _missed_forces(space: Space, unseen: float) -> str:
+    """Return a remark on forces that may be missed, with the longest uninspected step, s."""
+    cell = space.rules["cell"][0]
+    longest = unseen if unseen > NARROW * cell else cell
+    return (
+        f"; forces shorter than {longest:.2g} s may be missed, unless they are conditions on time"
+    )
 
 
 def _non_finite(formulation: Formulation, p: Any, t: float, y: np.ndarray, step: float) -> str:

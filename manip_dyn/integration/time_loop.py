@@ -141,6 +141,8 @@ def advance(p, y, space):
         if verdict != PASSED:
             return verdict
         now.steps += 1
+        if inspected() and now.error >= limits.quiet and now.memory >= log_quiet:
+            now.unseen = max(now.unseen, abs(now.h))
         if dense():
             interpolate(y, p, now, work, spans, space.polynomials)
         close(now, work)
@@ -236,7 +238,7 @@ def restart(t, t_end, space):
     now, stops = only(space.clock), space.stops
     now.t = now.origin = t
     now.planned = only(space.rules).first_step
-    now.memory = now.ahead = 0.0
+    now.memory = now.ahead = now.unseen = 0.0
     now.steps = now.failures = now.evaluations = 0
     now.stop = now.since = now.known = now.armed = 0
     now.rows = now.pieces = now.found = 0

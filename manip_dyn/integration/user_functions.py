@@ -94,12 +94,14 @@ def _described(p: Any) -> str:
     return f"{np.size(p)}"
 
 
-@lru_cache(maxsize=256)
 def checked_function(name: str, function: Any, signature: str, arguments: int) -> Any:
     """Return `function` as a numba function after checking its number of `arguments`."""
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} must be a function {signature}, got {_named(function)}.")
-    return jitted(function)
+    return _cached_jitted(function)
+
+
+_cached_jitted = lru_cache(maxsize=256)(jitted)
 
 
 def user_error(
@@ -210,13 +212,17 @@ def _writing(function: Any, size: int) -> tuple[Any, Any]:
     return inner, rhs
 
 
-@lru_cache(maxsize=256)
 def _number_of_arguments(name: str, function: Any) -> int:
     plain: Callable[..., Any] | Any = plain_function(function)
     if not isinstance(plain, FunctionType):
         raise ManipDynError(
             f"{name} must be a Python function or one compiled by numba, got {_named(function)}."
         )
+    return _number_of_parameters(plain)
+
+
+@lru_cache(maxsize=256)
+def _number_of_parameters(plain: FunctionType) -> int:
     return len(inspect.signature(plain).parameters)
 
 

@@ -73,9 +73,9 @@ REDUNDANT_TOLERANCE = 1e-8
 """Largest violation of redundant constraints."""
 
 
-INSPECTION_INTERVAL = 1e-3
-"""Default length of the intervals at which steps with an error estimate of almost zero are
-inspected, s; see `StepControl.inspection`."""
+INSPECTION_INTERVAL = 5e-3
+"""Default length of the intervals at which steps are inspected, s; see `StepControl.inspection`.
+"""
 STIFF = 50.0
 """Ratio of the fastest eigenvalue to the rate of the motion above which a mechanism is stiff."""
 
@@ -197,8 +197,9 @@ class MechanismSimulation:
             raise ManipDynError(f"growth must be above 1, got {growth!r}.")
         self.mechanism, self.method, self._growth = mechanism, method, growth
         control = checked_control(control)
-        if control.inspection == "quiet" and not has_unannounced_forces(mechanism):
-            control = replace(control, inspection="none")
+        if control.inspection == "quiet":
+            inspection = "all" if has_unannounced_forces(mechanism) else "none"
+            control = replace(control, inspection=inspection)
         if control.inspection_interval is None:
             control = replace(control, inspection_interval=INSPECTION_INTERVAL)
         self._options, self._user_control = options, control

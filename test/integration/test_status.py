@@ -1,5 +1,7 @@
 """Numerical failures are statuses with a reason, invalid arguments are errors."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numba import njit
@@ -285,3 +287,28 @@ def test_the_counts_of_a_solution_are_deprecated_outside_of_its_statistics():
         assert solution.steps == 10
     with pytest.warns(DeprecationWarning, match="use statistics.evaluations instead"):
         assert solution.statistics["evaluations"] == 40
+
+
+class Unhashable:
+    """A callable object that compares by value and has no hash."""
+
+    def __eq__(self, other):
+        return self is other
+
+    def __call__(self, t, y, p, out):
+        out[0] = 0.0
+
+
+@pytest.mark.parametrize("function", [Unhashable(), partial(Unhashable(), [0.0])])
+@pytest.mark.parametrize("name", ["rhs", "events.function", "jacobian"])
+def test_callable_objects_are_rejected(name, function):
+    def rhs(t, y, p, out):
+        out[0] = 0.0
+
+    options = {
+        "rhs": {"rhs": function},
+        "events.function": {"rhs": rhs, "events": function},
+        "jacobian": {"rhs": rhs, "method": "rodas5p", "jacobian": function},
+    }
+    with pytest.raises(md.ManipDynError, match=f"{name} must be a Python function or"):
+        md.integrate(t_span=(0.0, 1.0), y0=[1.0], **options[name])

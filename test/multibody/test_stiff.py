@@ -58,6 +58,24 @@ def test_a_stiff_spring_does_not_determine_the_steps(mechanism, stiffness, dampi
     assert np.abs(motion.q[-1] - exact.q[-1]).max() < 1e-5
 
 
+def link_on_springs(pins):
+    """A link whose end is held by three springs, which act on the last of the bodies."""
+    bodies = [ARM, *pins]
+    springs = [
+        md.Spring(("ground", bodies[-1].name), [-axis, (0, 0, 0)], 1e9, 1e3) for axis in np.eye(3)
+    ]
+    joints = [md.Joint("spherical", ("arm", pin.name), (0, 0, 0)) for pin in pins]
+    return md.Mechanism(bodies, joints, springs, gravity=(0, -9.81, 0))
+
+
+def test_a_light_pin_saves_steps_if_springs_act_on_the_end_of_a_link():
+    """The deflection is linear in the position of the pin, but not in that of the link."""
+    pin = body("pin", 0.01, (0.01, 0.01, 0.01))
+    direct, pinned = (md.simulate_mechanism(link_on_springs(p), 0.3) for p in ([], [pin]))
+    assert pinned.statistics.steps < 0.3 * direct.statistics.steps
+    assert np.abs(pinned.q[-1, :7] - direct.q[-1]).max() < 1e-5
+
+
 def test_a_soft_spring_uses_the_method_with_fewer_evaluations():
     motion = md.simulate_mechanism(bushing(100.0, 1.0), 0.1)
     assert motion.method == "rosenbrock_nystrom"
