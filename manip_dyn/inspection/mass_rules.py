@@ -148,16 +148,22 @@ def missing_mass_findings(root: Element) -> Iterator[Finding]:
     The latter are notes, and only for moving links with a visual shape.
     """
     masses = {name: _mass_value(link) for name, link in links_of(root).items()}
+    massless = []
     for joint in movable_joints_of(root).values():
         group = rigid_group(root, child_of(joint))
         values = [masses[link] for link in group]
         if group and sum(values) <= 0.0 <= min(values):  # another rule reports negative masses
-            yield Finding(
-                *("error", "link", child_of(joint), "mass", "none, also of links fixed to it"),
-                "an <inertial> with a mass above 0",
-                f"it moves with joint '{joint.get('name')}': add mass and inertia, or lock the "
-                f"joint: --lock {joint.get('name')}={resting_position(joint):g}",
-            )
+            massless.append(joint)
+    shown_only = len(massless) == len(movable_joints_of(root))
+    for joint in massless:
+        name = joint.get("name")
+        lock = f"or lock the joint: --lock {name}={resting_position(joint):g}"
+        yield Finding(
+            *("error", "link", child_of(joint), "mass", "none, also of links fixed to it"),
+            "an <inertial> with a mass above 0",
+            f"it moves with joint '{name}': add mass and inertia, "
+            + ("or show the robot without them: manip_dyn view" if shown_only else lock),
+        )
     for name in _moving(root):
         link = links_of(root)[name]
         if link.find("inertial") is None and link.find("visual") is not None:

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -67,7 +67,7 @@ def expand(path: Path, arguments: Mapping[str, str]) -> str:
         if match := re.search(r"package '\w+' not found", reason):
             reason = match[0]
         unused = "".join(f"; argument '{name}' was not used" for name in recorded.unused)
-        hint = _hint(reason, [name for name, value in recorded.items() if value == ""])
+        hint = _hint(reason, recorded)
         raise ManipDynError(
             f"robot '{path}' cannot be processed by xacro: {reason}{unused}.{hint}"
         ) from error
@@ -85,19 +85,16 @@ def _with_folders(text: str, folders: Mapping[str, str]) -> str:
     return text
 
 
-def _hint(reason: str, empty: Sequence[str]) -> str:
-    """Return a hint for the user about an error of xacro, or "".
-
-    Args:
-        reason: Message of xacro.
-        empty: Names of the arguments that are empty strings.
-    """
+def _hint(reason: str, arguments: Mapping[str, str]) -> str:
+    """Return a hint for the user about an error of xacro with these arguments, or ""."""
     if match := re.search(r"ndefined substitution argument '?(\w+)", reason):
         return f" Set the argument by --xacro {match[1]}:=VALUE, or by xacro_args in Python."
     if match := re.search(r"package '(\w+)' not found", reason):
         return f" Run export ROS_PACKAGE_PATH=FOLDER, where FOLDER contains '{match[1]}'."
-    if empty and reason.startswith("No such file"):
-        return f" Empty arguments: {', '.join(empty)}. Set one by --xacro {empty[0]}:=VALUE."
+    if "No such file" in reason:  # its path may contain the default of an argument
+        words = ("", *reason.split("/"))
+        names = [name for name, value in arguments.items() if value in words]
+        return "".join(f" Set {name} by --xacro {name}:=VALUE." for name in names)
     return ""
 
 

@@ -259,10 +259,12 @@ def check_dynamics(where: str, root: Element) -> None:
     weightless = [n for n, joint in movable.items() if _rigid_mass(root, child_of(joint)) <= 0.0]
     if weightless:
         first = weightless[0]
+        hint = f", or lock such joints with {_lock_options(movable, weightless)}."
+        if len(weightless) == len(movable):
+            hint = ". Without masses, the robot can only be shown, with manip_dyn view."
         raise ManipDynError(
             f"{where}: link '{child_of(movable[first])}' behind joint '{first}' has no mass. Add "
-            "an <inertial> with a mass above 0, or lock such joints with "
-            f"{_lock_options(movable, weightless)}."
+            f"an <inertial> with a mass above 0{hint}"
         )
 
 

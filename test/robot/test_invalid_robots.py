@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from arms import ARM, changed, write
 
-from manip_dyn import ManipDynError, load_robot
+from manip_dyn import ManipDynError, check_urdf, load_robot
 
 UPPER_INERTIAL = re.search(r"<inertial>.*?</inertial>", ARM, re.DOTALL).group()
 SHOULDER_LIMIT = '<limit lower="-2" upper="2.5" velocity="3" effort="50"/>'
@@ -249,3 +249,14 @@ def test_a_joint_without_inertia_about_its_axis_raises_an_error(tmp_path):
     lower = re.findall(r"<inertial>.*?</inertial>", ARM, re.DOTALL)[1]
     point = '<inertial><mass value="2"/><inertia ixx="0" iyy="0" izz="0"/></inertial>'
     check_error("'elbow'|'lower'", write(tmp_path, changed(ARM, (lower, point))))
+
+
+def test_a_robot_without_masses_can_only_be_shown():
+    """Locking all joints, the remedy for single joints, would raise another error."""
+    urdf = re.sub("(?s)<inertial>.*?</inertial>", "", ARM)
+    with pytest.raises(ManipDynError, match="only be shown, with manip_dyn view") as caught:
+        load_robot(urdf)
+    assert "--lock" not in str(caught.value)
+    errors = check_urdf(urdf, compiled=False).of_level("error")
+    assert all("manip_dyn view" in error.remedy for error in errors)
+    assert len(errors) == 2
