@@ -87,9 +87,12 @@ def print_collision_model(robot: Robot) -> None:
     shapes = []
     for geometry in model.geometries:
         shape, excess = geometry.shape, ""
+        kind = type(shape).__name__.lower()
         if isinstance(shape, Mesh):
             excess = f"{shape.excess():.3f}"
-        shapes.append((geometry.owner, type(shape).__name__.lower(), excess))
+            if (count := len(shape.pieces())) > 1:
+                kind += f", {count} hulls"
+        shapes.append((geometry.owner, kind, excess))
     print_table(("link", "shape", "hull excess below [m]"), shapes, lambda: _lines(shapes))
     pairs = [(*pair, "checked") for pair in model.pairs]
     pairs += [(*pair, reason) for pair, reason in model.unchecked.items()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -36,8 +36,12 @@ from manip_dyn.robot.geometry import find_mesh
 
 SAMPLES = 200
 """Number of random postures that select pairs of links."""
+HULLS = 16
+"""Largest number of convex hulls of a mesh whose single hull touches in nearly all postures."""
 ALWAYS = 0.95
 """Fraction of random postures in contact above which a pair is not checked, as in MoveIt."""
+SEPARATED = 0.5
+"""Fraction of random postures in contact up to which such a pair is checked with finer hulls."""
 
 
 class Geometry(NamedTuple):
@@ -90,6 +94,10 @@ class CollisionModel:
         """Return the shapes of a link or an object."""
         return [geometry for geometry in self.geometries if geometry.owner == owner]
 
+    def joints_between(self, first: int, second: int) -> list[int]:
+        """Return the joints that move body `second` relative to body `first`, in this order."""
+        return joints_between(self.robot, first, second)
+
 
 def collision_model(robot: Robot, scene: Scene | None = None) -> CollisionModel:
     """Return the collision geometry of a robot, with the objects of a scene if there is one.
@@ -131,7 +139,7 @@ def _of_robot(robot: Robot) -> CollisionModel:
         else:
             pairs.append((first, second))
     model = CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, tuple(without_shape))
-    return model if robot.srdf else _without_permanent_contacts(model)
+    return _with_finer_meshes(model)
 
 
 def disabled_pairs(robot: Robot) -> dict[frozenset[str], str]:
@@ -237,22 +245,51 @@ def random_postures(robot: Robot, count: int, seed: int = 0) -> Matrix:
     return np.random.default_rng(seed).uniform(low, high, (count, robot.n))
 
 
-def _without_permanent_contacts(model: CollisionModel) -> CollisionModel:
-    """Return the model without pairs that touch in nearly all of many random postures."""
-    objects = CoalObjects(model)
-    touching = np.zeros(len(model.pairs))
+def _with_finer_meshes(model: CollisionModel) -> CollisionModel:
+    """Divide meshes whose hulls always touch, and leave out pairs that always touch nevertheless.
+
+    With an SRDF, no pair is left out.
+    """
+    contacts = frequent_contacts(model, model.pairs, ALWAYS)
+    finer = _divided(model, {link for pair in contacts for link in pair})
+    remaining = frequent_contacts(finer, list(contacts), SEPARATED)
+    separated = {link for pair in contacts if pair not in remaining for link in pair}
+    if model.robot.srdf:
+        remaining = {}
+    reasons = {
+        pair: f"in contact in {contacts[pair]} of {SAMPLES} random postures" for pair in remaining
+    }
+    return replace(
+        _divided(model, separated),
+        pairs=tuple(pair for pair in model.pairs if pair not in remaining),
+        unchecked={**model.unchecked, **reasons},
+    )
+
+
+def frequent_contacts(
+    model: CollisionModel, pairs: Sequence[tuple[str, str]], fraction: float
+) -> dict[tuple[str, str], int]:
+    """Return the pairs of links that touch in more than a fraction of the random postures.
+
+    The values are the numbers of postures in which they touch.
+    """
+    objects, missed = CoalObjects(model), dict.fromkeys(pairs, 0)
     for q in random_postures(model.robot, SAMPLES):
         objects.move(q)
-        touching += [objects.touch(*pair) for pair in model.pairs]
-    pairs, unchecked = [], dict(model.unchecked)
-    for pair, count in zip(model.pairs, touching, strict=True):
-        if count > ALWAYS * SAMPLES:
-            unchecked[pair] = f"in contact in {count:.0f} of {SAMPLES} random postures"
-        else:
-            pairs.append(pair)
-    return CollisionModel(
-        model.robot, model.geometries, tuple(pairs), unchecked, model.without_shape
+        counts = {pair: count + (not objects.touch(*pair)) for pair, count in missed.items()}
+        missed = {pair: n for pair, n in counts.items() if SAMPLES - n > fraction * SAMPLES}
+    return {pair: SAMPLES - count for pair, count in missed.items()}
+
+
+def _divided(model: CollisionModel, links: set[str]) -> CollisionModel:
+    """Return the model with several hulls for each mesh of some links."""
+    geometries = tuple(
+        geometry._replace(shape=replace(geometry.shape, hulls=HULLS))
+        if geometry.owner in links and isinstance(geometry.shape, Mesh)
+        else geometry
+        for geometry in model.geometries
     )
+    return replace(model, geometries=geometries)
 
 
 @lru_cache(maxsize=32)
@@ -350,13 +387,13 @@ class CoalObjects:
         """Create the objects of coal."""
         self._lock = Lock()
         self._robot = model.robot
-        self._geometries = model.geometries
-        self._shapes = [_coal_shape(geometry.shape) for geometry in model.geometries]
-        self._places = [coal.Transform3s() for _ in model.geometries]
-        self._of = {
-            owner: [i for i, g in enumerate(model.geometries) if g.owner == owner]
-            for owner in {geometry.owner for geometry in model.geometries}
-        }
+        entries = [(g, shape) for g in model.geometries for shape in _coal_shapes(g.shape)]
+        self._geometries = [geometry for geometry, _ in entries]
+        self._shapes = [shape for _, shape in entries]
+        self._places = [coal.Transform3s() for _ in entries]
+        self._of = dict[str, list[int]]()
+        for i, geometry in enumerate(self._geometries):
+            self._of.setdefault(geometry.owner, []).append(i)
         self._distance, self._collision = coal.DistanceRequest(), coal.CollisionRequest()
         self._distance.gjk_tolerance = self._distance.epa_tolerance = 1e-9
         self._coarse = coal.DistanceRequest()  # with coal's tolerance of 1e-6 m
@@ -425,5 +462,5 @@ class CoalObjects:
 
 
 @lru_cache(maxsize=512)
-def _coal_shape(shape: Shape) -> coal.CollisionGeometry:
-    return shape.coal_shape()
+def _coal_shapes(shape: Shape) -> list[coal.CollisionGeometry]:
+    return shape.coal_shapes()

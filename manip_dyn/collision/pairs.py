@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from manip_dyn.collision.convex import Bodies, PiecePairs, Pieces
-from manip_dyn.collision.model import CollisionModel, Geometry, joints_between
 from manip_dyn.collision.scene import FARTHEST
 from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE, Piece
 from manip_dyn.collision.support import FEWEST, extreme_points
 from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
+
+if TYPE_CHECKING:
+    from manip_dyn.collision.model import CollisionModel, Geometry
 
 
 class PairArrays:
@@ -51,7 +54,7 @@ class PairArrays:
             bodies = (model.of(ordered[0])[0].body, model.of(ordered[1])[0].body)
             if bodies not in chains:
                 chains[bodies] = len(joints)
-                joints.append(joints_between(robot, *bodies))
+                joints.append(model.joints_between(*bodies))
             added = [(i, j, chains[bodies]) for i in index[ordered[0]] for j in index[ordered[1]]]
             rows += added
             self.names += [(first, second)] * len(added)

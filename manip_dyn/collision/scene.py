@@ -198,7 +198,7 @@ def load_scene(path: str | Path) -> Scene:
           hose: {capsule: {radius: 0.02, length: 0.3}, link: tool0, allowed: [wrist_3_link]}
           part: {box: [0.1, 0.1, 0.2], link: tool0, mass: 1.5, allowed: [hose]}
           floor: {half_space: {}, position: [0.0, 0.0, -0.5]}
-          bin: {mesh: {file: bin.stl, scale: 0.001}}
+          bin: {mesh: {file: bin.stl, scale: 0.001, convex: true, hulls: 8}}
         link_padding: {forearm_link: 0.02}
 
     The paths of mesh files are relative to the YAML file.
@@ -216,7 +216,7 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "cylinder": ("radius", "length"),
     "capsule": ("radius", "length"),
     "half_space": (),
-    "mesh": ("file", "scale", "convex"),
+    "mesh": ("file", "scale", "convex", "hulls"),
 }
 """Keys of the shapes in YAML and of their fields. Boxes and spheres are numbers."""
 PLACEMENT = ("position", "rpy", "link", "padding", "allowed", "mass")

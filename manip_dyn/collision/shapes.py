@@ -6,24 +6,29 @@ The core is the convex hull of points, a cylinder, or a half-space. Padding enla
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import coal
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Matrix, Vector, finite_array, positive, truth
+from manip_dyn.collision.meshes import (
+    Surface,
+    Triangles,
+    coal_hull,
+    coal_surface,
+    convex_hulls,
+    excess_of_hulls,
+    read_mesh,
+)
+from manip_dyn.core.checks import Matrix, Vector, finite_array, positive, truth, whole_number
 from manip_dyn.core.errors import ManipDynError
 
 POINTS, CYLINDER, HALF_SPACE = 0, 1, 2
 """Kinds of cores."""
 MOST_TRIANGLES = 20_000
 """Largest number of triangles of a mesh that is not replaced with its convex hull."""
-Triangles = NDArray[np.int64]
 
 
 class Piece(NamedTuple):
@@ -66,9 +71,9 @@ class Box:
         signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
         return [Piece(POINTS, 0.5 * signs * self.size, 0.0)]
 
-    def coal_shape(self) -> Any:
-        """Return the shape as a coal geometry."""
-        return coal.Box(*self.size)
+    def coal_shapes(self) -> list[Any]:
+        """Return the shape as coal geometries."""
+        return [coal.Box(*self.size)]
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,9 @@ class Sphere:
         """Return the convex pieces of the shape."""
         return [Piece(POINTS, np.zeros((1, 3)), self.radius)]
 
-    def coal_shape(self) -> Any:
-        """Return the shape as a coal geometry."""
-        return coal.Sphere(self.radius)
+    def coal_shapes(self) -> list[Any]:
+        """Return the shape as coal geometries."""
+        return [coal.Sphere(self.radius)]
 
 
 @dataclass(frozen=True)
@@ -106,9 +111,9 @@ class Cylinder:
         """Return the convex pieces of the shape."""
         return [Piece(CYLINDER, _axis(self.length), 0.0, self.radius)]
 
-    def coal_shape(self) -> Any:
-        """Return the shape as a coal geometry."""
-        return coal.Cylinder(self.radius, self.length)
+    def coal_shapes(self) -> list[Any]:
+        """Return the shape as coal geometries."""
+        return [coal.Cylinder(self.radius, self.length)]
 
 
 @dataclass(frozen=True)
@@ -132,9 +137,9 @@ class Capsule:
         """Return the convex pieces of the shape."""
         return [Piece(POINTS, _axis(self.length), self.radius)]
 
-    def coal_shape(self) -> Any:
-        """Return the shape as a coal geometry."""
-        return coal.Capsule(self.radius, self.length)
+    def coal_shapes(self) -> list[Any]:
+        """Return the shape as coal geometries."""
+        return [coal.Capsule(self.radius, self.length)]
 
 
 @dataclass(frozen=True)
@@ -145,9 +150,9 @@ class HalfSpace:
         """Return the convex pieces of the shape."""
         return [Piece(HALF_SPACE, np.zeros((1, 3)), 0.0)]
 
-    def coal_shape(self) -> Any:
-        """Return the shape as a coal geometry."""
-        return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    def coal_shapes(self) -> list[Any]:
+        """Return the shape as coal geometries."""
+        return [coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)]
 
 
 @dataclass(frozen=True)
@@ -157,13 +162,17 @@ class Mesh:
     Attributes:
         file: Path of the file.
         scale: Factor for the coordinates, or factors (3,) for each axis.
-        convex: Whether the mesh is replaced with its convex hull. Otherwise it is the surface of
-            its triangles, and a body inside it does not touch it.
+        convex: Whether the mesh is replaced with convex hulls that cover it and the solid inside
+            it. Otherwise it is the surface of its triangles, and a body inside it does not touch
+            it.
+        hulls: Largest number of convex hulls. With 1, the mesh is replaced with its convex hull.
+            More hulls exclude more of the space between the arms of a fork or in a bin.
     """
 
     file: str
     scale: float | tuple[float, float, float] = 1.0
     convex: bool = False
+    hulls: int = 1
     factors: tuple[float, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -174,6 +183,7 @@ class Mesh:
             raise ManipDynError(f"scale of a mesh must not be 0, got {self.scale}.")
         object.__setattr__(self, "factors", tuple(factors.tolist()))
         truth("convex of a mesh", self.convex)
+        object.__setattr__(self, "hulls", whole_number("hulls of a mesh", self.hulls, 1))
         count = len(self.triangles)
         if not self.convex and count > MOST_TRIANGLES:
             raise ManipDynError(
@@ -183,47 +193,40 @@ class Mesh:
 
     @property
     def vertices(self) -> Matrix:
-        """Vertices (m, 3) of the mesh or of its convex hull, m."""
-        return self._content[0]
+        """Vertices (m, 3) of the mesh or of its convex hulls, m."""
+        return np.concatenate([surface.vertices for surface in self._surfaces])
 
     @property
     def triangles(self) -> Triangles:
         """Indices of the vertices (k, 3) of the triangles."""
-        return self._content[1]
+        begin = np.cumsum([0, *(len(surface.vertices) for surface in self._surfaces)])
+        return np.concatenate(
+            [s.triangles + k for s, k in zip(self._surfaces, begin, strict=False)]
+        )
 
     @property
-    def _content(self) -> tuple[Matrix, Triangles]:
-        read = _hull if self.convex else read_mesh
-        return read(self.file, self.factors)
+    def _surfaces(self) -> tuple[Surface, ...]:
+        if self.convex:
+            return convex_hulls(self.file, self.factors, self.hulls)
+        return (read_mesh(self.file, self.factors),)
 
     def pieces(self) -> list[Piece]:
-        """Return the convex pieces: the hull or the triangles."""
+        """Return the convex pieces: the hulls or the triangles."""
         if self.convex:
-            return [Piece(POINTS, self.vertices, 0.0)]
+            return [Piece(POINTS, hull.vertices, 0.0) for hull in self._surfaces]
         return [Piece(POINTS, self.vertices[corners], 0.0) for corners in self.triangles]
 
-    def coal_shape(self) -> Any:
-        """Return the shape as a coal geometry: a surface for hulls that coal rejects."""
-        points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-        points.extend(list(self.vertices))
-        triangles.extend([coal.Triangle(*map(int, corners)) for corners in self.triangles])
-        if self.convex:
-            with suppress(RuntimeError):  # coal rejects vertices with more than 255 neighbours
-                return coal.Convex(points, triangles)
-        model = coal.BVHModelOBBRSS()
-        model.beginModel(len(triangles), len(points))
-        model.addSubModel(points, triangles)
-        model.endModel()
-        return model
+    def coal_shapes(self) -> list[Any]:
+        """Return the hulls, or the surface, as coal geometries."""
+        return [(coal_hull if self.convex else coal_surface)(s) for s in self._surfaces]
 
     def excess(self) -> float:
-        """Return an upper bound (m) of how far the convex hull extends beyond the mesh.
+        """Return an upper bound (m) of how far the convex hulls extend beyond the mesh.
 
-        This is the largest distance from a point of the hull's surface to the mesh, 0 if `convex`
-        is False. The distance is evaluated at the centres of subdivided faces of the hull. The
-        distance from a centre to the corners of its face is added for the points in between.
+        This is the largest distance from a point of the hulls to the mesh and the solid inside it,
+        0 if `convex` is False. It is found to 2 % of the diagonal of the bounding box.
         """
-        return _excess(self.file, self.factors) if self.convex else 0.0
+        return excess_of_hulls(self.file, self.factors, self.hulls) if self.convex else 0.0
 
 
 Shape = Box | Sphere | Cylinder | Capsule | HalfSpace | Mesh
@@ -244,8 +247,8 @@ def centre_and_inertia(shape: Shape) -> tuple[Vector, Matrix]:
     The density is uniform. Meshes are replaced with their convex hulls.
     """
     if isinstance(shape, Mesh):
-        shape = replace(shape, convex=True)
-    solid = shape.coal_shape()
+        shape = replace(shape, convex=True, hulls=1)
+    (solid,) = shape.coal_shapes()
     inertia = np.array(solid.computeMomentofInertiaRelatedToCOM()) / solid.computeVolume()
     return np.array(solid.computeCOM()).ravel(), inertia
 
@@ -260,71 +263,6 @@ def rotation_from_rpy(rpy: ArrayLike) -> Matrix:
             [-sp, cp * sr, cp * cr],
         ]
     )
-
-
-@lru_cache(maxsize=256)
-def read_mesh(file: str, factors: tuple[float, ...]) -> tuple[Matrix, Triangles]:
-    """Return the vertices (m, 3), m, and triangles (k, 3) of a mesh file.
-
-    Raises:
-        ManipDynError: If the file cannot be read or has no triangles.
-    """
-    if not Path(file).is_file():
-        raise ManipDynError(f"mesh must be a readable file, got '{file}': no such file.")
-    try:
-        model = coal.MeshLoader().load(file, np.array(factors))
-        vertices = np.array(model.vertices(), dtype=np.float64)
-        triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
-    except Exception as error:  # coal reports errors of assimp by several types
-        raise ManipDynError(f"mesh '{file}' cannot be read: {error}.") from error
-    if not triangles or not np.isfinite(vertices).all():
-        raise ManipDynError(f"mesh '{file}' must have triangles with finite vertices, got none.")
-    return vertices, np.array(triangles, dtype=np.int64)
-
-
-@lru_cache(maxsize=256)
-def _hull(file: str, factors: tuple[float, ...]) -> tuple[Matrix, Triangles]:
-    """Return vertices and outward triangles of the convex hull of a mesh."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    vertices, _ = read_mesh(file, factors)
-    try:
-        hull = ConvexHull(vertices)
-    except QhullError as error:
-        raise ManipDynError(
-            f"mesh '{file}' must have a volume for a convex hull, got {len(vertices)} vertices in "
-            "a plane."
-        ) from error
-    index = np.full(len(vertices), -1)
-    index[hull.vertices] = np.arange(len(hull.vertices))
-    corners = vertices[hull.simplices]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
-    triangles = index[hull.simplices]
-    triangles[inward] = triangles[inward][:, ::-1]
-    return vertices[hull.vertices], triangles
-
-
-@lru_cache(maxsize=256)
-def _excess(file: str, factors: tuple[float, ...]) -> float:
-    vertices, triangles = _hull(file, factors)
-    shape = Mesh(file, factors).coal_shape()  # type: ignore[arg-type]
-    corners = vertices[triangles]
-    for _ in range(2):  # each triangle is divided into four
-        middles = 0.5 * (corners + np.roll(corners, -1, axis=1))
-        a, b, c = (
-            np.stack([corners[:, i], middles[:, i], middles[:, i - 1]], 1) for i in range(3)
-        )
-        corners = np.concatenate([a, b, c, middles])
-    centres = corners.mean(axis=1)
-    widths = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
-    point, request = coal.Sphere(1e-9), coal.DistanceRequest()
-    bounds = []
-    for centre, width in zip(centres, widths, strict=True):
-        result, place = coal.DistanceResult(), coal.Transform3s(np.eye(3), centre)
-        distance = coal.distance(point, place, shape, coal.Transform3s(), request, result)
-        bounds.append(max(distance, 0.0) + 1e-9 + width)
-    return float(max(bounds))
 
 
 def _axis(length: float) -> Matrix:
