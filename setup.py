@@ -36,6 +36,7 @@ setup(
         (f"share/{NAME}/config", glob("config/*.*")),
         (f"share/{NAME}/config/mechanisms", glob("config/mechanisms/*.yaml")),
         (f"share/{NAME}/config/ros2_control", glob("config/ros2_control/*")),
+        (f"share/{NAME}/config/scenes", glob("config/scenes/*.yaml")),
         (f"share/{NAME}/config/sros2", glob("config/sros2/*.xml")),
         (f"share/{NAME}/config/sweeps", glob("config/sweeps/*.yaml")),
         (f"share/{NAME}/launch", glob("launch/*.launch.py")),

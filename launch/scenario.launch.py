@@ -55,6 +55,12 @@ ARGUMENTS = {
         "Tool link; empty: tip of params_file, or if urdf is set, tool0 or the last link",
         None,
     ),
+    "scene": (
+        "",
+        "YAML file of the objects around the arm for planner and tracker, or self; empty: that of "
+        "params_file",
+        None,
+    ),
     "mass_scale": (
         "",
         "Scale factor of the masses of the simulated arm; empty: that of params_file",
@@ -104,6 +110,8 @@ def node(name, values):
         parameters += [
             {key: ParameterValue(value, value_type=str)} for key, value in robot.items()
         ]
+    if name in ("bang_bang_planner", "clik_tracker") and values["scene"]:
+        parameters += [{"scene": ParameterValue(values["scene"], value_type=str)}]
     if name == "simulator":
         for key in ("mass_scale", "disturbance_duration"):
             number = ParameterValue(LaunchConfiguration(key), value_type=float)

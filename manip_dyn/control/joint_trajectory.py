@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from itertools import pairwise
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from manip_dyn.control.computed_torque import JointMotion
 from manip_dyn.core.checks import Matrix, Vector, distinct_digits, finite_vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 
 class Code(IntEnum):
@@ -218,6 +221,17 @@ class JointSplines:
     def standing(cls, robot: Robot, q: Vector) -> JointSplines:
         """Return the splines of an arm that rests at q (n,)."""
         return cls(robot, [Waypoint(0, q)], 0.0, q, 0.0 * q)
+
+    def polynomials(self) -> PPoly:
+        """Return the positions (n,) as a piecewise polynomial of the time, s."""
+        from scipy.interpolate import PPoly
+
+        if not self._rows:
+            return PPoly(self.goal[np.newaxis, np.newaxis], np.array([0.0, 1.0]))
+        powers = np.array(self._rows).transpose(1, 0, 2)
+        widths = np.diff(self._times)[np.newaxis, :, np.newaxis]
+        powers = powers / widths ** np.arange(6)[:, np.newaxis, np.newaxis]
+        return PPoly(powers[::-1], self._times)
 
     def check_limits(self, robot: Robot) -> None:
         """Check positions and speeds along the whole motion, not only at the waypoints.

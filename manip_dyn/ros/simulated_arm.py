@@ -399,7 +399,7 @@ class Trajectories:
                 raise RejectedTrajectoryError(Code.INVALID_GOAL, obstacle)
             simulation, stamp = self._commands.arm.simulation, self._stepper.stamp_ns
             q, v = simulation.q, simulation.v
-        goal.check_motion(simulation.robot, stamp, q, v)  # without the lock: it may take long
+        goal.checked_motion(simulation.robot, stamp, q, v)  # without the lock: it may take long
 
     def begin(self, goal: TrajectoryGoal) -> FollowedTrajectory:
         """Start following a trajectory.

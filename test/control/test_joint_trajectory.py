@@ -53,6 +53,17 @@ def rows(waypoints, start, *names):
 SAMPLES = np.linspace(0.0, 2.4999, 101)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_polynomials_are_the_motion(robot, count):
+    fields = ["positions", "velocities", "accelerations"][:count]
+    splines = splines_from(robot, random_waypoints(fields))
+    curve = splines.polynomials()
+    for t in SAMPLES:
+        np.testing.assert_allclose(curve(t), splines.motion(t).q, atol=1e-12)
+    resting = JointSplines.standing(robot, np.array([0.3, -0.2])).polynomials()
+    np.testing.assert_array_equal(resting(0.5), [0.3, -0.2])
+
+
 def test_positions_alone_are_interpolated_linearly(robot):
     waypoints = random_waypoints(["positions"])
     splines = splines_from(robot, waypoints)

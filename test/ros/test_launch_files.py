@@ -39,7 +39,14 @@ def test_every_scenario_has_a_launch_file_a_parameters_file_and_a_view():
 # ------------------------------------------------------------------ arguments
 def values(name, **arguments):
     """Return the launch arguments of a scenario."""
-    names = ("urdf", "tip", "xacro_arguments", "mass_scale", "disturbance_duration")
+    names = (
+        "urdf",
+        "tip",
+        "xacro_arguments",
+        "scene",
+        "mass_scale",
+        "disturbance_duration",
+    )
     file = str(scenario(name).params_file)
     return (
         dict.fromkeys(names, "")
@@ -78,6 +85,9 @@ def test_arguments_without_effect_are_rejected():
         in error_of("pa10_circle", mass_scale="1.1")
     )
     check("pa10_bang_bang", mass_scale="1.1", disturbance_duration="0.1", tip="tool0")
+    assert "'scene' must be omitted for scenario 'hmmwv', which has no arm" in error_of(
+        "hmmwv", scene="self"
+    )
     assert "'tip' must be omitted for scenario 'hmmwv', which has no arm" in error_of(
         "hmmwv", tip="x"
     )
@@ -176,6 +186,15 @@ def test_the_urdf_argument_applies_to_all_nodes(launched):
         assert any("robot: ur5" in text for text in overrides)
     assert any("mass_scale: 1.1" in text for text in parameters(nodes[0]))
     assert not any("publish_clock" in text for text in parameters(nodes[0])[1:])
+
+
+def test_the_scene_applies_to_planner_and_tracker(launched):
+    simulator, tracker = launched("pa10_dynamic_circle", scene="self")
+    assert any("scene: self" in text for text in parameters(tracker))
+    assert not any("scene" in text for text in parameters(simulator)[1:])
+    _, planner = launched("posts")
+    file = CONFIG / "scenes" / "posts.yaml"
+    assert any(f"scene: {file}" in text for text in parameters(planner))
 
 
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])

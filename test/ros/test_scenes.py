@@ -6,6 +6,8 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from harness import LATCHED
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
+from trajectory_goals import trajectory
+from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
 import manip_dyn as md
@@ -128,3 +130,29 @@ def test_a_viewer_shows_the_scene_of_a_planner(ros, tmp_path):
     assert len(viewer.snapshot().obstacles.parts) == 1
     exact = md.clearance(md.load_robot("ibm7535"), start, md.load_scene(scene))
     assert viewer.snapshot().closest.text == exact.reason
+
+
+def test_planner_rejects_a_trajectory_that_collides(ros, tmp_path):
+    (tmp_path / "scene.yaml").write_text(POST)
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    common = {"robot": "ibm7535", "control_period": 0.01}
+    begin = [0.76, 0.2618]
+    ros.start(SimulatorNode, mode="lockstep", initial_position=begin, **common)
+    scene = str(tmp_path / "scene.yaml")
+    planner = ros.start(BangBangPlannerNode, scene=scene, state_timeout=0.0, **common)
+    trajectories = ros.publisher(JointTrajectory, "bang_bang_planner/joint_trajectory")
+    ros.until(lambda: statuses and value(statuses[-1], "state") == "idle", "no joint states")
+    ros.spin(0.3)
+    names, rest = ["shoulder", "elbow"], [0.0, 0.0]
+    through, away = (
+        trajectory(names, (0.0, begin, rest), (2.0, goal, rest), (4.0, begin, rest))
+        for goal in ([-0.5, 0.5], [1.2, 0.5])
+    )
+    exact = md.check_motion(md.load_robot("ibm7535"), through, md.load_scene(scene))
+    assert not exact.clear
+    trajectories.publish(through)
+    ros.until(lambda: value(statuses[-1], "code") == "collision", "it is not rejected")
+    assert f"the trajectory is not clear: {exact.reason}" in statuses[-1].message
+    assert not planner.machine.moving
+    trajectories.publish(away)
+    ros.until(lambda: value(statuses[-1], "state") == "executing", "the clear one is rejected")

@@ -224,8 +224,8 @@ class TrajectoryGoal(NamedTuple):
             raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
         return start
 
-    def check_motion(self, robot: Robot, stamp_ns: int, q: Vector, v: Vector) -> None:
-        """Check that the arm can begin the trajectory at a measured state.
+    def checked_motion(self, robot: Robot, stamp_ns: int, q: Vector, v: Vector) -> JointSplines:
+        """Return the motion of an arm that begins the trajectory at a measured state.
 
         Args:
             robot: The arm.
@@ -238,7 +238,9 @@ class TrajectoryGoal(NamedTuple):
                 joint exceeds a position or speed limit during the trajectory.
         """
         elapsed = 1e-9 * (stamp_ns - self.start_ns(stamp_ns))
-        JointSplines(robot, self.waypoints, elapsed, q, v).check_limits(robot)
+        splines = JointSplines(robot, self.waypoints, elapsed, q, v)
+        splines.check_limits(robot)
+        return splines
 
 
 def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGoal:

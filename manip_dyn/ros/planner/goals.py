@@ -12,10 +12,16 @@ from sensor_msgs.msg import JointState
 
 from manip_dyn import clik
 from manip_dyn.clik.law.poses import UNIT
+from manip_dyn.collision import Scene, check_motion
 from manip_dyn.control import JointMotion
 from manip_dyn.control.computed_torque import unstable_feedback
 from manip_dyn.control.continuity import MeasuredState
-from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError
+from manip_dyn.control.joint_trajectory import (
+    Code,
+    JointSplines,
+    Outcome,
+    RejectedTrajectoryError,
+)
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -198,6 +204,9 @@ class Planner(Leader, Protocol):
     def plan_to(self, goal: Goal) -> None:
         """Plan a motion to a goal in place of any other motion."""
 
+    def reject(self, code: str, reason: object) -> None:
+        """Report the rejection of a goal."""
+
 
 class FollowedTrajectory:
     """A trajectory that is followed without planning."""
@@ -235,10 +244,11 @@ class Trajectories:
         robot: Robot,
         parameters: BangBangPlannerParameters,
         estimator: StateEstimator,
+        scene: Callable[[], Scene | None],
     ):
-        """Store the planner, its arm and the estimator of its states."""
+        """Store the planner, its arm, the estimator of its states and the current scene."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
-        self._estimator = estimator
+        self._estimator, self._scene = estimator, scene
 
     def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
         """Raise `RejectedTrajectoryError` if a trajectory may not begin now."""
@@ -268,5 +278,15 @@ class Trajectories:
         if len(goal.waypoints) == 1:
             goal.start_ns(measured.stamp_ns)
         else:
-            goal.check_motion(self._robot, *measured)
+            self._check_collisions(goal.checked_motion(self._robot, *measured))
         return measured
+
+    def _check_collisions(self, motion: JointSplines) -> None:
+        scene = self._scene()
+        if scene is None:
+            return
+        check = check_motion(self._robot, motion.polynomials(), scene)
+        if not check.clear:
+            reason = f"the trajectory is not clear: {check.reason}"
+            self._planner.reject("collision", reason)
+            raise RejectedTrajectoryError(Code.INVALID_GOAL, reason)
