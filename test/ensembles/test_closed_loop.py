@@ -107,6 +107,20 @@ def test_one_step_agrees_with_pinocchio():
     np.testing.assert_allclose([*run.q[1], *run.v[1]], expected, atol=1e-12)
 
 
+def test_noise_alone_does_not_move_a_saturated_arm_off_its_path():
+    """Regression: 1.4 rad, because noise at the effort limits lowers the mean effort."""
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_minimum_time(robot, [1.02268907, 0.64867691], [-1.78520673, 2.36781066])
+    run = execute(
+        plan,
+        Conditions(position_noise=1e-3, velocity_noise=0.02, seed=36, duration=plan.t_final + 1.0),
+    )
+    path = plan.at(np.linspace(0.0, plan.t_final, 2000))[0]
+    assert max(np.abs(path - q).max(axis=1).min() for q in run.q[::5]) < 0.01
+    assert (run.status, run.returns) == ("arrived", 0)
+    assert run.arrival_time < plan.t_final + 0.2
+
+
 def test_unknown_delays_are_identified_and_noise_is_reproducible(plans):
     """The final error is that of a known delay. Regression: an error of 0.17 rad."""
     delay = {"delay": 0.006, "duration": plans["both joints"].t_final + 0.3}

@@ -22,7 +22,7 @@ from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.robot import Robot
 
-NOISE = 0.08
+NOISE = 0.02
 """Largest correction by a typical noise, as a fraction of the effort limit."""
 NOISE_WEIGHT = 0.02
 """Smallest weight of a new sample in the estimate of the noise."""

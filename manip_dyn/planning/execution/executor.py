@@ -411,7 +411,7 @@ class PlanExecutor:
         if (
             self._may_adapt
             and t > self._begin
-            and (differs or self._waits or self._record.is_pending)
+            and (differs or self._waits or self._record.is_pending or self._lacks_reserve)
         ):
             self._adapt(t, *measured, error)
             q_ref, v_ref = self._reference.state(t - self._begin)
@@ -465,6 +465,11 @@ class PlanExecutor:
         return self._stuck * np.minimum(np.maximum(spring, -friction), friction)
 
     @property
+    def _lacks_reserve(self) -> bool:
+        """Whether noise near the effort limits requires a motion with a reserve."""
+        return self._filter.effort_noise > NOISY and self._path_times is None
+
+    @property
     def _may_adapt(self) -> bool:
         """Whether the arm follows the path, so that a position error may change the motion."""
         along = self._path_times is None or len(self._path_times) > 1
@@ -499,8 +504,7 @@ class PlanExecutor:
         if waited:
             on_time = False
             self._margin, self._margin_time = max(self._margin_at(t), 1.0 - CAUTIOUS), t
-        # Noise near the effort limits requires a reserve.
-        noisy = self._filter.effort_noise > NOISY and self._path_times is None
+        noisy = self._lacks_reserve
         if not on_time or noisy or explained:
             if not (explained or noisy or waited) and error < UNEXPLAINED * self._lag:
                 return

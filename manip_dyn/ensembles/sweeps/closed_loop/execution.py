@@ -9,6 +9,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.codegen.kernel_addresses import addresses
+from manip_dyn.control.state_estimation import HISTORY, white_noise
 from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
@@ -110,6 +111,21 @@ def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
     )
 
 
+def noise_of(conditions: Conditions, n: int, count: int) -> tuple[Matrix, Matrix | None]:
+    """Return the noise (count, 2 n) of the measurements, and its measured deviations (2, n).
+
+    The deviations are measured at rest before the motion. They are None without noise.
+    """
+    deviations = np.repeat([conditions.position_noise, conditions.velocity_noise], n)
+    if not deviations.any():
+        return np.zeros((count, 2 * n)), None
+    random = np.random.default_rng(conditions.seed)
+    noise = deviations * random.standard_normal((count, 2 * n))
+    at_rest = deviations * random.standard_normal((HISTORY, 2 * n))
+    times = conditions.control_period * np.arange(float(HISTORY))
+    return noise, white_noise(times, at_rest).reshape(2, n)
+
+
 MOST_SEGMENTS = 32
 MOST_PERIODS = 10_000_000
 WATCH_TIME = 1.0
@@ -125,7 +141,6 @@ class ClosedLoop:
         assumed = (
             conditions.delay if conditions.assumed_delay is None else conditions.assumed_delay
         )
-        self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period)
         duration = conditions.duration or plan.t_final + conditions.delay + WATCH_TIME
         self.last, ring = (
             max(round(duration / period), 1),
@@ -140,12 +155,8 @@ class ClosedLoop:
         self._arm = arm_of(robot, conditions)
         self._scratch = scratch_of(n)
         self._law = law_of(robot, tuning)
-        noise = np.zeros((self.last, 2 * n))
-        if conditions.position_noise or conditions.velocity_noise:
-            deviations = np.repeat([conditions.position_noise, conditions.velocity_noise], n)
-            noise += deviations * np.random.default_rng(conditions.seed).standard_normal(
-                noise.shape
-            )
+        noise, measured = noise_of(conditions, n, self.last)
+        self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period, noise=measured)
         self.loop = Loop(
             period=period,
             delay=conditions.delay,
