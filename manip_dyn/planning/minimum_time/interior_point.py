@@ -7,8 +7,9 @@ Practical methods for optimal control, 4.1). Each step solves a narrow banded sy
 Wright 2006, chapter 19).
 
 `gauss_newton_steps` omits the curvature of the limits. `newton_steps` includes it, requires fewer
-steps, and converges where joints are not at their limits. If a matrix is not positive definite, a
-multiple of the identity is added (Nocedal, Wright 2006, algorithm 19.3 and appendix B). Second
+steps, and converges where joints are not at their limits. If a matrix is not positive definite,
+changes of positions and efforts are damped: a multiple of the identity is added, and the effort
+limits become stiffer (after Nocedal, Wright 2006, algorithm 19.3 and appendix B). Second
 derivatives of the efforts are differences of exact first derivatives.
 """
 
@@ -429,12 +430,14 @@ def _second_derivatives(kernels, limits, k, duration, work):
                         second[o * n + m, j] = second[j, o * n + m] = total
 
 
-NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.2, 1.0
+NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.2, 0.1
 """Reduction factor of the barrier weight, and the predicted decrease over the weight at which
 it is reduced."""
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e9
-"""Smallest and largest damping of changes of normalized efforts, relative to the weight of the
-barrier."""
+"""Smallest and largest damping of changes of positions and of normalized efforts, relative to the
+weight of the barrier."""
+DAMPING_GROWTH = 4.0
+"""Factor of the damping if the matrix is not positive definite."""
 MOST_FAILURES = 25
 """Maximum number of consecutive failed steps, each with more damping."""
 MULTIPLIER_RANGE = 1e4
@@ -487,7 +490,7 @@ def _direction(limits, motion, work, weight, curved, damping):
     The damping is -1 if no step exists.
     """
     while damping <= MOST_DAMPING:
-        corner, last = assemble(limits, motion, work, weight, 0.0, damping * weight)
+        corner, last = assemble(limits, motion, work, weight, damping * weight, damping * weight)
         for r in range(work.border.shape[0]):
             work.border[r] += work.curved_border[r]
             for c in range(work.band.shape[1]):
@@ -495,5 +498,5 @@ def _direction(limits, motion, work, weight, curved, damping):
         rise = solve_step(work, corner + curved, last)
         if isfinite(rise):
             return damping, rise
-        damping = max(10.0 * damping, LEAST_DAMPING)
+        damping = max(DAMPING_GROWTH * damping, LEAST_DAMPING)
     return -1.0, 0.0

@@ -102,6 +102,12 @@ WORK_PER_CHECK = 40_000
 """Steps times cells and joints between two checks of the budget."""
 COARSE_TOLERANCE = 10.0
 """Predicted decrease, relative to the barrier weight, at which the coarse search stops."""
+UNSETTLED = 0.01
+"""Predicted decrease of the coarse search, as a fraction of the duration, above which a
+second motion is computed with curvature."""
+CURVED_FIRST_WEIGHT, CURVED_SLOWDOWN = 0.064, 1.5
+"""Initial barrier weight times cells, and slowdown of initial guesses, for steps with curvature
+from motions that are far from optimal."""
 LEAST_SLACK = 1e-3
 """Smallest slack of a corrected motion, as a fraction of the limit."""
 RELAXATIONS, CENTERING = 60, 8
@@ -168,6 +174,7 @@ class SplineGrid:
                 first = min(max(begin, RELAXATION_WEIGHT * lack / near.cells), 1.0)
                 if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
                     return None
+                first = max(begin, CURVED_FIRST_WEIGHT / near.cells)
         improved = self._improved(first, last, SETTLED, curved)
         return None if improved is None else self._solution(*improved, curved)
 
@@ -203,30 +210,44 @@ class SplineGrid:
         self._here.log_duration[0] = begun
         return inf
 
-    def from_guess(self, swing: Vector, first: float, last: float) -> Spline | None:
-        """Return the fastest motion near a smooth one with a midway detour (n,), or None."""
+    def from_guess(self, swing: Vector, first: float, last: float) -> Iterator[Spline]:
+        """Yield the fastest motion near a smooth one with a midway detour (n,), if there is one.
+
+        Between states of rest, a second motion is computed with curvature if the first one has not
+        converged.
+        """
         here, limits, ends = self._here, self._limits, self._ends
         smooth, bump, low, high = self._guess_shapes
         straight = smooth + swing * bump
         if not ends.moving:
             here.q[1:-1] = np.clip(straight, low, high) - ends.q0
             if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
-                return None
-            here.log_duration[0] += log(SLOWDOWN)
+                return
+            duration = float(here.log_duration[0])
+            here.log_duration[0] = duration + log(SLOWDOWN)
             improved = self._improved(first, last, COARSE_TOLERANCE)
-            return None if improved is None else improved[0]
-        best, duration = -inf, 0.0
-        for tried in GUESS_DURATIONS:
-            least = self._clipped(straight, tried, low, high)
-            if least > best:
-                best, duration = least, tried
-            if best > EFFORT_MARGIN:
-                break
-        self._clipped(straight, duration, low, high)
-        if not self._within(1.0, LEAST_SLACK, gauss_newton_steps):
-            return None
-        improved = self._improved(first, last, COARSE_TOLERANCE)
-        return None if improved is None else improved[0]
+            if improved is None:
+                return
+            if abs(improved[2]) > UNSETTLED:
+                yield improved[0]
+                here.q[1:-1] = np.clip(straight, low, high) - ends.q0
+                here.log_duration[0] = duration + log(CURVED_SLOWDOWN)
+                begin = CURVED_FIRST_WEIGHT / (len(here.q) - 1)
+                improved = self._improved(begin, last, COARSE_TOLERANCE, curved=True)
+        else:
+            best, duration = -inf, 0.0
+            for tried in GUESS_DURATIONS:
+                least = self._clipped(straight, tried, low, high)
+                if least > best:
+                    best, duration = least, tried
+                if best > EFFORT_MARGIN:
+                    break
+            self._clipped(straight, duration, low, high)
+            if not self._within(1.0, LEAST_SLACK, gauss_newton_steps):
+                return
+            improved = self._improved(first, last, COARSE_TOLERANCE)
+        if improved is not None:
+            yield improved[0]
 
     @cached_property
     def _guess_shapes(self) -> tuple[Matrix, Matrix, Vector, Vector]:
@@ -330,11 +351,9 @@ class CoarseSearch:
         new = list[Spline]()
         for swing in swings:
             self.guesses += 1
-            spline = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
-            if spline is not None and not any(
-                are_same(spline, motion) for motion in self.motions + new
-            ):
-                new.append(spline)
+            for spline in self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT):
+                if not any(are_same(spline, motion) for motion in self.motions + new):
+                    new.append(spline)
             if self._budget.is_over:
                 break
         self.motions = sorted(self.motions + new, key=lambda motion: motion.duration)

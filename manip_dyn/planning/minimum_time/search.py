@@ -278,7 +278,7 @@ class MotionSearch:
             if cells > CELLS[0]:
                 latest = basin.solutions[-1] if basin.refined is None else basin.refined.solved
                 finer = self._refinement.finer(latest)
-                if finer is None or (basin.refined is not None and not finer.settled):
+                if finer is None:
                     if self._budget.is_over:
                         self.undone = "a motion was not refined"
                     return
@@ -287,7 +287,11 @@ class MotionSearch:
                 return
             if cells > CELLS[0] or (self._budget.is_over and self.duration == inf):
                 refined = self._refinement.within_limits(basin.solutions)
-                if basin.refined is None or refined.spline.duration < basin.duration:
+                # Motions that did not converge replace others only if they are clearly faster.
+                margin = 0.0 if refined.solved.settled else EXCESS[CELLS[1]]
+                if basin.refined is None or (
+                    refined.spline.duration < (1.0 - margin) * basin.duration
+                ):
                     basin.refined = refined
                     self._report("motion")
             if self._budget.is_over:
