@@ -282,9 +282,10 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
     A variant changes the method, the step control, the car or the Jacobian.
     """
     control, car = settings.control(), hmmwv()
+    ours = {"control": StepControl(inspection=control.inspection)}
     variants: dict[str, dict[str, Any]] = {
         "as table 4": {},
-        "our control": {"control": StepControl()},
+        "our control": ours,
         "maximum norm of the error": {"control": replace(control, norm="max")},
         "scaled estimate": {"control": settings.control("scaled")},
         "facmax 2": {"control": replace(control, facmax=2.0)},
@@ -301,10 +302,7 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
         UNSWITCHED: (_without_switches(hmmwv()), {}),
         f"not at rest at the start, {UNSWITCHED}": (unsettled, {}),
         f"not at rest at the start, {UNSWITCHED}, {WITHOUT_TIME}": (unsettled, without),
-        f"not at rest at the start, {UNSWITCHED}, our control": (
-            unsettled,
-            {"control": StepControl()},
-        ),
+        f"not at rest at the start, {UNSWITCHED}, our control": (unsettled, ours),
         "another mechanism: a link on a stiff bushing": (link_on_a_bushing(), {}),
     }
     published = [PUBLISHED["implicit"]["4"][k] for k in range(len(VARIANT_TOLERANCES))]
