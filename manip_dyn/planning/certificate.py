@@ -108,6 +108,16 @@ class Certificate:
     hamiltonians: Vector = field(repr=False)
     searched: SearchSummary | None = None
 
+    def __str__(self) -> str:
+        """Return one line with the violated conditions, or with the most important residuals."""
+        if self.failures:
+            return f"conditions violated: {'; '.join(self.failures)}"
+        return (
+            f"conditions satisfied: {self.boundary:.1e} from the goal at rest, |H| at most "
+            f"{self.hamiltonian:.1e}, margin {self.margin:.2g}, {len(self.limit_arcs)} boundary "
+            f"arcs, {len(self.singular_arcs)} singular arcs"
+        )
+
     @property
     def failures(self) -> list[str]:
         """Phrases that describe the violated conditions; empty for a certified motion."""

@@ -77,7 +77,9 @@ def test_a_wrong_plan_is_not_certified():
         {"singular_effort": 1.1},
         {"legendre_clebsch": -1.0},
     ):
-        assert not dataclasses.replace(valid, **changes).holds
+        violated = dataclasses.replace(valid, **changes)
+        assert not violated.holds
+        assert violated.failures[0] in str(violated)
 
 
 def test_a_short_motion_must_end_closer_to_the_goal():
