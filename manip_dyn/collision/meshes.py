@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import coal
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError
@@ -72,13 +71,13 @@ def convex_hulls(file: str, factors: tuple[float, ...], count: int) -> tuple[Sur
         ManipDynError: If the file cannot be read, or if all vertices are in a plane.
     """
     surface = read_mesh(file, factors)
-    try:
-        whole = _hull(surface.vertices)
-    except QhullError as error:
+    hull = _qhull(surface.vertices)
+    if hull is None:
         raise ManipDynError(
             f"mesh '{file}' must have a volume for a convex hull, got {len(surface.vertices)} "
             "vertices in a plane."
-        ) from error
+        )
+    whole = _surface_of(hull)
     if count == 1:
         return (whole,)
     low, high = surface.vertices.min(axis=0), surface.vertices.max(axis=0)
@@ -94,7 +93,7 @@ def convex_hulls(file: str, factors: tuple[float, ...], count: int) -> tuple[Sur
         halves = divisions[k][1]
         parts[k : k + 1] = halves
         divisions[k : k + 1] = [_best_division(solid, half) for half in halves]
-    return tuple(_hull(part.points) for part in parts) or (whole,)
+    return tuple(_surface_of(part.hull) for part in parts) or (whole,)
 
 
 class _Solid:
@@ -115,12 +114,12 @@ class _Solid:
 
 
 class _Part(NamedTuple):
-    """Part of a solid in a box: clipped triangles (k, 3, 3), and points (m, 3) of its hull."""
+    """Part of a solid in a box: clipped triangles (k, 3, 3), and scipy's convex hull."""
 
     corners: Tensor
     low: Vector
     high: Vector
-    points: Matrix
+    hull: Any
     volume: float
 
 
@@ -129,13 +128,10 @@ def _part(solid: _Solid, corners: Tensor, low: Vector, high: Vector) -> _Part | 
     box = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), -1).reshape(-1, 3)
     inside = box[solid.contains(box)]
     points = np.concatenate([corners.reshape(-1, 3), inside])
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
+    hull = _qhull(points)
+    if hull is None or hull.volume < LEAST_FLATNESS * np.prod(np.ptp(points, axis=0)):
         return None
-    if hull.volume < LEAST_FLATNESS * np.prod(np.ptp(points, axis=0)):
-        return None
-    return _Part(corners, low, high, points[hull.vertices], hull.volume)
+    return _Part(corners, low, high, hull, hull.volume)
 
 
 def _best_division(solid: _Solid, part: _Part) -> tuple[float, list[_Part]]:
@@ -203,9 +199,19 @@ def winding_numbers(surface: Surface, points: Matrix) -> Vector:
     return result / (2.0 * np.pi)
 
 
-def _hull(points: Matrix) -> Surface:
-    """Return vertices and outward triangles of the convex hull of points (m, 3)."""
-    hull = ConvexHull(points)
+def _qhull(points: Matrix) -> Any:
+    """Return scipy's convex hull of points (m, 3), or None if they have no volume."""
+    from scipy.spatial import ConvexHull, QhullError  # slow to load, and few uses need hulls
+
+    try:
+        return ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+
+
+def _surface_of(hull: Any) -> Surface:
+    """Return vertices and outward triangles of a convex hull of scipy."""
+    points = hull.points
     index = np.full(len(points), -1)
     index[hull.vertices] = np.arange(len(hull.vertices))
     corners = points[hull.simplices]

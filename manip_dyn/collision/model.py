@@ -7,13 +7,13 @@ an SRDF, if only one joint moves between them or they touch in nearly all random
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import coal
@@ -248,19 +248,23 @@ def random_postures(robot: Robot, count: int, seed: int = 0) -> Matrix:
 def _with_finer_meshes(model: CollisionModel) -> CollisionModel:
     """Divide meshes whose hulls always touch, and leave out pairs that always touch nevertheless.
 
-    With an SRDF, no pair is left out.
+    Only meshes are divided that often do not touch without hulls. With an SRDF, no pair is left
+    out.
     """
     contacts = frequent_contacts(model, model.pairs, ALWAYS)
-    finer = _divided(model, {link for pair in contacts for link in pair})
-    remaining = frequent_contacts(finer, list(contacts), SEPARATED)
-    separated = {link for pair in contacts if pair not in remaining for link in pair}
+    surfaces = _with_meshes(model, _links(contacts), convex=False)
+    touching = frequent_contacts(surfaces, list(contacts), SEPARATED)
+    candidates = [pair for pair in contacts if pair not in touching]
+    finer = _with_meshes(model, _links(candidates), hulls=HULLS)
+    remaining = {**touching, **frequent_contacts(finer, candidates, SEPARATED)}
+    separated = _links(pair for pair in contacts if pair not in remaining)
     if model.robot.srdf:
         remaining = {}
     reasons = {
         pair: f"in contact in {contacts[pair]} of {SAMPLES} random postures" for pair in remaining
     }
     return replace(
-        _divided(model, separated),
+        _with_meshes(model, separated, hulls=HULLS),
         pairs=tuple(pair for pair in model.pairs if pair not in remaining),
         unchecked={**model.unchecked, **reasons},
     )
@@ -281,10 +285,14 @@ def frequent_contacts(
     return {pair: SAMPLES - count for pair, count in missed.items()}
 
 
-def _divided(model: CollisionModel, links: set[str]) -> CollisionModel:
-    """Return the model with several hulls for each mesh of some links."""
+def _links(pairs: Iterable[tuple[str, str]]) -> set[str]:
+    return {link for pair in pairs for link in pair}
+
+
+def _with_meshes(model: CollisionModel, links: set[str], **changes: Any) -> CollisionModel:
+    """Return the model with changed arguments of each `Mesh` of some links."""
     geometries = tuple(
-        geometry._replace(shape=replace(geometry.shape, hulls=HULLS))
+        geometry._replace(shape=replace(geometry.shape, **changes))
         if geometry.owner in links and isinstance(geometry.shape, Mesh)
         else geometry
         for geometry in model.geometries
