@@ -277,8 +277,12 @@ def frequent_contacts(
 
     The values are the numbers of postures in which they touch.
     """
+    if not pairs:
+        return {}
     objects, missed = CoalObjects(model), dict.fromkeys(pairs, 0)
     for q in random_postures(model.robot, SAMPLES):
+        if not missed:
+            break
         objects.move(q)
         counts = {pair: count + (not objects.touch(*pair)) for pair, count in missed.items()}
         missed = {pair: n for pair, n in counts.items() if SAMPLES - n > fraction * SAMPLES}

@@ -55,42 +55,27 @@ class SceneMarkers:
         """
         self._node, self._robot, self._positions = node, robot, positions
         self._publisher = node.create_publisher(MarkerArray, "~/scene_markers", LATCHED)
-        self._scene, self._published = scene, Scene()
-        self._objects: list[Marker] = []
         self._pair = ClosestPair(robot, scene)
         self._pair(np.zeros(robot.n))  # compiles before the motion starts
-        self._begin(scene)
+        self._objects = [
+            marker
+            for entry in scene.objects.values()
+            for marker in object_markers(entry, entry.link or robot.base)
+        ]
+        for number, marker in enumerate(self._objects):
+            marker.id, marker.frame_locked = number, True
+        self._publish([Marker(action=Marker.DELETEALL), *self._objects])
         self._thread = PeriodicThread(self._cycle, PERIOD)
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
 
-    def use(self, scene: Scene) -> None:
-        """Publish another scene from now on."""
-        self._scene = scene
-
     def close(self) -> None:
         """Stop the thread."""
         self._thread.stop()
 
-    def _begin(self, scene: Scene) -> None:
-        """Publish the objects of a scene in place of those of the previous one."""
-        self._published = scene
-        self._objects = [
-            marker
-            for entry in scene.objects.values()
-            for marker in object_markers(entry, entry.link or self._robot.base)
-        ]
-        for number, marker in enumerate(self._objects):
-            marker.id, marker.frame_locked = number, True
-        self._publish([Marker(action=Marker.DELETEALL), *self._objects])
-
     def _cycle(self) -> None:
-        scene = self._scene
-        if scene is not self._published:
-            self._pair = ClosestPair(self._robot, scene)
-            self._begin(scene)
         unless_shut_down(self._node, self._publish_closest)
 
     def _publish_closest(self) -> None:
@@ -103,7 +88,7 @@ class SceneMarkers:
             self._publish([*self._objects, *closest_markers(closest, self._robot.base)])
 
     def _publish(self, markers: list[Marker]) -> None:
-        unless_shut_down(self._node, lambda: self._publisher.publish(MarkerArray(markers=markers)))
+        self._publisher.publish(MarkerArray(markers=markers))
 
 
 def object_markers(entry: SceneObject, frame: str) -> list[Marker]:

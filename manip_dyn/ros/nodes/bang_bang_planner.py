@@ -53,7 +53,7 @@ class BangBangPlannerNode:
         prepare(self._robot, "inverse_dynamics", "mass_matrix")
         tuning_from(parameters)  # raises for invalid parameters before the node starts
         planner_from(parameters)
-        self._scene = scene = scene_from(parameters)
+        scene = scene_from(parameters)
         self._markers = scene and SceneMarkers(node, self._robot, scene, self._positions)
         goal = goal_from(parameters, self._robot)
         self._status = PlannerStatus(node, self._robot.name)
@@ -69,9 +69,7 @@ class BangBangPlannerNode:
         machine.goal = None if goal is None else JointGoal(goal)
         machine.awaiting_start = goal is not None and parameters.autostart
         self._goals = Goals(node, self._robot, self._positions, machine.begin, machine.reject)
-        trajectories = Trajectories(
-            machine, self._robot, parameters, self._estimator, lambda: self._scene
-        )
+        trajectories = Trajectories(machine, self._robot, parameters, self._estimator, scene)
         self._trajectories = FollowJointTrajectory(node, self._robot, trajectories)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)

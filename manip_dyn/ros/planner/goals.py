@@ -244,9 +244,9 @@ class Trajectories:
         robot: Robot,
         parameters: BangBangPlannerParameters,
         estimator: StateEstimator,
-        scene: Callable[[], Scene | None],
+        scene: Scene | None,
     ):
-        """Store the planner, its arm, the estimator of its states and the current scene."""
+        """Store the planner, its arm, the estimator of its states and the scene."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
         self._estimator, self._scene = estimator, scene
 
@@ -282,10 +282,9 @@ class Trajectories:
         return measured
 
     def _check_collisions(self, motion: JointSplines) -> None:
-        scene = self._scene()
-        if scene is None:
+        if self._scene is None:
             return
-        check = check_motion(self._robot, motion.polynomials(), scene)
+        check = check_motion(self._robot, motion.polynomials(), self._scene)
         if not check.clear:
             reason = f"the trajectory is not clear: {check.reason}"
             self._planner.reject("collision", reason)
