@@ -3,6 +3,7 @@
 The client uses HTTP and JSON directly and has no network access.
 """
 
+import base64
 import json
 import shutil
 import subprocess
@@ -129,6 +130,10 @@ class Chromium:
         self.click(field)
         entry = f"//*[@role='option'][normalize-space()='{option}']"
         self.click(self.until(lambda: self.find(entry), f"no option {option}")[0])
+
+    def screenshot(self):
+        """Return the visible page as the bytes of a PNG file."""
+        return base64.b64decode(self._send("/screenshot", method="GET"))
 
     def log(self):
         """Return the messages on the console since the last call."""

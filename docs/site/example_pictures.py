@@ -1,12 +1,15 @@
 """Draw the pictures of the guides: ``python docs/site/example_pictures.py [NAME ...]``.
 
-Runs the examples, and the code of the page on path timing, and writes their pictures to
-``docs/pictures/NAME.png``.
+Runs the examples and the code of pages, and writes their pictures to ``docs/pictures/NAME.png``.
+The pictures of the viewer require Chromium, that of a page also its driver.
 """
 
+import os
 import re
 import runpy
 import sys
+import tempfile
+import time
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +19,14 @@ from PIL import Image
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
+import manip_dyn as md
+from manip_dyn.viewer.picture import client_of
+
 DOCS = Path(__file__).parents[1]
+sys.path.append(str(DOCS.parent / "test"))
+
+import chromium  # noqa: E402
+
 EXAMPLES = (
     "03_which_integrator",
     "05_singular_posture",
@@ -32,24 +42,51 @@ COLOURS = 64
 """Number of colours of a picture, which reduces the size of its file."""
 
 
+POSTURES = {
+    "ibm7535": [0.5, 0.9],
+    "pa10": [0.5, 0.5, 0.0, 1.3, 0.0, 0.6, 0.0],
+    "ur5": [0.5, -1.3, 1.7, -1.9, -1.57, 0.0],
+    "panda": [0.5, -0.5, 0.0, -2.2, 0.0, 1.8, 0.8],
+}
+"""Robots of the picture of shipped robots, with their joint positions, rad."""
+TILE = (300, 360)
+"""Width and height of the picture of a robot, pixels."""
+PAGE = (1280, 800)
+"""Width and height of the browser that shows a page, pixels."""
+LOADING = 8.0
+"""Time from the first contents of a page to its picture, s. The page fades in."""
+
+
 def draw(name: str) -> None:
-    """Draw the picture of an example or of the page on path timing, and write it."""
+    """Draw a picture and write it."""
     plt.close("all")
-    if name == "path_timing":
-        draw_path_timing()
+    if name in PICTURES:
+        picture = PICTURES[name]()
     else:
         runpy.run_path(str(DOCS.parent / "examples" / f"{name}.py"), run_name="__main__")
-    memory = BytesIO()
-    plt.savefig(memory, dpi=100)
-    picture = Image.open(memory).convert("RGB").quantize(COLOURS)
+        picture = figure()
+    picture = picture.convert("RGB").quantize(COLOURS)
     picture.save(DOCS / "pictures" / f"{name}.png", optimize=True)
 
 
-def draw_path_timing() -> None:
-    """Draw the path speed and the normalized efforts of the first example of the page."""
-    page = (DOCS / "path_timing.md").read_text(encoding="utf-8")
+def figure() -> Image.Image:
+    """Return the current figure of matplotlib as a picture."""
+    memory = BytesIO()
+    plt.savefig(memory, dpi=100)
+    return Image.open(memory)
+
+
+def code_of(page: str) -> dict:
+    """Run the first Python code of a page and return its variables."""
+    text = (DOCS / page).read_text(encoding="utf-8")
     scope: dict = {}
-    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], scope)
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], scope)
+    return scope
+
+
+def path_timing() -> Image.Image:
+    """Return the path speed and the normalized efforts of the first example of the page."""
+    scope = code_of("path_timing.md")
     samples, arm = scope["timing"].samples(0.002), scope["arm"]
     _, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.6), layout="constrained")
     axes[0].plot(samples.time, samples.v, label=arm.joint_names)
@@ -57,8 +94,50 @@ def draw_path_timing() -> None:
     axes[0].legend()
     axes[1].plot(samples.time, samples.effort / arm.tau_max)
     axes[1].set(xlabel="time [s]", ylabel="effort / limit")
+    return figure()
 
+
+def robots() -> Image.Image:
+    """Return the robots of `POSTURES`, side by side."""
+    width, height = TILE
+    row = Image.new("RGB", (width * len(POSTURES), height))
+    for k, (name, q) in enumerate(POSTURES.items()):
+        motion = md.viewer.view_motion(md.load_robot(name), [0.0], [q], title=name)
+        view = md.view(motion, port=0, browser=False, wait=False)
+        with client_of(view.server, view.url, width, height) as client:
+            time.sleep(LOADING)
+            picture = client.get_render(height, width, transport_format="png", timeout=120.0)
+        view.close()
+        row.paste(Image.fromarray(picture[..., :3]), (k * width, 0))
+    return row
+
+
+def recording() -> Image.Image:
+    """Return the page that shows the recording of the first example of the page."""
+    chromium.FRAMES = 10
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chdir(folder)  # for the recording
+        code_of("recordings.md")
+        view = md.view("motion.mcap", port=0, browser=False, wait=False)
+        browser = chromium.Chromium(folder, *PAGE)
+        try:
+            browser.open(view.url)
+            browser.until(lambda: browser.find("//*[@role='slider']"), "no slider")
+            time.sleep(LOADING)
+            for close in browser.find("//button[contains(@class, 'Notification')]"):
+                browser.click(close)  # remark on the missing graphics card
+            time.sleep(LOADING)
+            picture = Image.open(BytesIO(browser.screenshot()))
+            browser.open("about:blank")
+        finally:
+            browser.close()
+            view.close()
+    return picture
+
+
+PICTURES = {"path_timing": path_timing, "robots": robots, "recording": recording}
+"""Functions that draw the pictures that are not those of examples."""
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or (*EXAMPLES, "path_timing"):
+    for name in sys.argv[1:] or (*EXAMPLES, *PICTURES):
         draw(name)

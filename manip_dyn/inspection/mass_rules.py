@@ -18,6 +18,7 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 from manip_dyn.inspection.findings import Finding
 from manip_dyn.inspection.readings import Mass, mass_of, number, origin_of, triple
+from manip_dyn.robot.source import VIEW
 from manip_dyn.robot.urdf import (
     child_of,
     joints_of,
@@ -162,7 +163,7 @@ def missing_mass_findings(root: Element) -> Iterator[Finding]:
             *("error", "link", child_of(joint), "mass", "none, also of links fixed to it"),
             "an <inertial> with a mass above 0",
             f"it moves with joint '{name}': add mass and inertia, "
-            + ("or show the robot without them: manip_dyn view" if shown_only else lock),
+            + (f"or show the robot without them: {VIEW}" if shown_only else lock),
         )
     for name in _moving(root):
         link = links_of(root)[name]

@@ -18,6 +18,7 @@ from manip_dyn.inspection import mass_rules
 from manip_dyn.inspection.findings import Finding
 from manip_dyn.inspection.readings import number, origin_of, triple
 from manip_dyn.robot.geometry import find_mesh
+from manip_dyn.robot.source import VIEW
 from manip_dyn.robot.urdf import (
     INERTIA_KEYS,
     MOVABLE,
@@ -96,7 +97,8 @@ def joint_type_findings(root: Element) -> Iterator[Finding]:
         joint.get("type") in MOVABLE for joint in root.findall("joint")
     ):
         name = root.get("name", "")
-        yield Finding("error", "robot", name, "movable joints", "none", "one or more")
+        remedy = f"show the robot without dynamics: {VIEW}"
+        yield Finding("error", "robot", name, "movable joints", "none", "one or more", remedy)
 
 
 ELEMENTS = {

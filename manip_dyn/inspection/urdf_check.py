@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -15,7 +16,7 @@ from manip_dyn.inspection.findings import Agreement, Finding, Inspection, by_lev
 from manip_dyn.inspection.rules import rule_findings
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.robot.extras import read_extras
-from manip_dyn.robot.source import Source, read_source
+from manip_dyn.robot.source import VIEW, Source, read_source
 from manip_dyn.robot.urdf import Description, joints_of
 
 
@@ -54,7 +55,10 @@ def check_urdf(
     content, compiled = read_source(source, xacro_args), truth("compiled", compiled)
     root, name = _processed(content, lock, tip)
     folder = None if content.extras is None else content.extras.resolve().parent
-    findings = rule_findings(root, folder)
+    findings = [
+        replace(finding, remedy=finding.remedy.replace(VIEW, content.view))
+        for finding in rule_findings(root, folder)
+    ]
     agreements: list[Agreement] = []
     condition: float | None = None
     try:

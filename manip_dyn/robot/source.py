@@ -112,6 +112,10 @@ def _xacro() -> ModuleType:
 PACKAGE = "package://"
 
 
+VIEW = "manip_dyn view FILE"
+"""Command that shows the robot of a URDF string, after the string is stored in a file."""
+
+
 class Source(NamedTuple):
     """A URDF and its origin.
 
@@ -120,12 +124,14 @@ class Source(NamedTuple):
         text: The XML after xacro processing.
         extras: Path of the optional YAML file with the same name; None for a URDF string.
         stem: Name of the robot if the URDF has none.
+        view: Command that shows the robot, also if it has no dynamics.
     """
 
     label: str
     text: str | bytes
     extras: Path | None
     stem: str
+    view: str = VIEW
 
 
 def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = None) -> Source:
@@ -142,11 +148,13 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
     path = find_urdf(source)
     stem = path.name.removesuffix(".xacro").removesuffix(".urdf").removesuffix(".xml")
     extras = path.with_name(f"{stem}.yaml")
+    options = [f"--xacro={name}:={value}" for name, value in arguments.items()]
+    view = f"manip_dyn view {shlex.join([str(path), *options])}"
     if path.suffix == ".xacro":
-        return Source(f"'{path}'", expand(path, arguments), extras, stem)
+        return Source(f"'{path}'", expand(path, arguments), extras, stem, view)
     _check_no_arguments(f"robot '{path}'", arguments)
     try:
-        return Source(f"'{path}'", path.read_bytes(), extras, stem)
+        return Source(f"'{path}'", path.read_bytes(), extras, stem, view)
     except OSError as error:
         raise ManipDynError(f"robot '{path}' cannot be read: {error.strerror}.") from error
 

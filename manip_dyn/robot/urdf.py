@@ -235,11 +235,16 @@ def _mimic_of(joint: Element) -> Mimic:
     return Mimic(keys.get("joint", ""), ratio, offset)
 
 
-def check_dynamics(where: str, root: Element) -> None:
+def check_dynamics(where: str, root: Element, view: str) -> None:
     """Raise `ManipDynError` for unsupported dynamics.
 
     Unsupported are other joint types, robots without a movable joint, movable links without mass,
     negative masses, and negative principal inertias.
+
+    Args:
+        where: Subject of the error messages.
+        root: Root element of the URDF.
+        view: Command that shows the robot.
     """
     for name, joint in joints_of(root).items():
         kind = joint.get("type")
@@ -251,7 +256,7 @@ def check_dynamics(where: str, root: Element) -> None:
     if not movable_joints_of(root):
         raise ManipDynError(
             f"{where} must have at least one movable joint, got no movable joint. It can only be "
-            "shown, with manip_dyn view."
+            f"shown: {view}"
         )
     for name in moving_links_of(root):
         _check_body(f"{where}: link '{name}'", links_of(root)[name])
@@ -261,7 +266,7 @@ def check_dynamics(where: str, root: Element) -> None:
         first = weightless[0]
         hint = f", or lock such joints with {_lock_options(movable, weightless)}."
         if len(weightless) == len(movable):
-            hint = ". Without masses, the robot can only be shown, with manip_dyn view."
+            hint = f". Without masses, the robot can only be shown: {view}"
         raise ManipDynError(
             f"{where}: link '{child_of(movable[first])}' behind joint '{first}' has no mass. Add "
             f"an <inertial> with a mass above 0{hint}"
@@ -404,6 +409,7 @@ class Description:
         self.name = self.root.get("name") or source.stem
         self.root.set("name", self.name)
         self._where = f"robot '{self.name}'"
+        self._view = source.view
         check_tree(self._where, self.root)
         check_numbers(self._where, self.root)
         check_joints(self._where, self.root)
@@ -509,7 +515,7 @@ class Description:
 
     def check_dynamics(self) -> None:
         """Raise `ManipDynError` for unsupported dynamics; call this after `cut` and `lock`."""
-        check_dynamics(self._where, self.root)
+        check_dynamics(self._where, self.root, self._view)
 
     # --------------------------------------------------------------- internal
     def _drop(self, name: str) -> None:

@@ -254,9 +254,36 @@ def test_a_joint_without_inertia_about_its_axis_raises_an_error(tmp_path):
 def test_a_robot_without_masses_can_only_be_shown():
     """Locking all joints, the remedy for single joints, would raise another error."""
     urdf = re.sub("(?s)<inertial>.*?</inertial>", "", ARM)
-    with pytest.raises(ManipDynError, match="only be shown, with manip_dyn view") as caught:
+    with pytest.raises(ManipDynError, match=r"only be shown: manip_dyn view FILE$") as caught:
         load_robot(urdf)
     assert "--lock" not in str(caught.value)
     errors = check_urdf(urdf, compiled=False).of_level("error")
-    assert all("manip_dyn view" in error.remedy for error in errors)
+    assert all("manip_dyn view FILE" in error.remedy for error in errors)
     assert len(errors) == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("(?s)<inertial>.*?</inertial>", ""), ('type="revolute"', 'type="fixed"')],
+    ids=["no mass", "no movable joint"],
+)
+def test_the_hint_to_show_a_robot_contains_its_file(pattern, text, tmp_path):
+    path = write(tmp_path, re.sub(pattern, text, ARM))
+    command = f"manip_dyn view {path}"
+    with pytest.raises(ManipDynError, match=f"only be shown: {command}$"):
+        load_robot(path)
+    errors = check_urdf(path, compiled=False).of_level("error")
+    assert errors
+    assert all(error.remedy.endswith(command) for error in errors)
+
+
+def test_the_hint_to_show_a_robot_contains_its_xacro_arguments(tmp_path):
+    pytest.importorskip("xacro", reason="no xacro")
+    urdf = re.sub("(?s)<inertial>.*?</inertial>", "", ARM)
+    urdf = re.sub(
+        "<robot [^>]*>", '<robot name="$(arg name)"><xacro:arg name="name" default="arm"/>', urdf
+    )
+    path = tmp_path / "my arm.xacro"
+    path.write_text(urdf.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" '))
+    with pytest.raises(ManipDynError, match=r"view '.*my arm.xacro' --xacro=name:=me$"):
+        load_robot(path, xacro_args={"name": "me"})
