@@ -1,9 +1,9 @@
 """Tables of the registered methods for the documentation.
 
-``python -m manip_dyn.integration.page docs/integrators.md`` writes the tables into the page
-between ``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Methods without a
-row in the second table are measured; ``--measure`` measures all methods. Without a file, the
-command prints the first table and, with ``--measure``, the second one.
+``python -m manip_dyn.integration.page docs/integration_methods.md`` writes the tables into the
+page between ``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Methods
+without a row in the second table are measured; ``--measure`` measures all methods. Without a
+file, the command prints the first table and, with ``--measure``, the second one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page on integrators has the tables of its generator, and its first example runs."""
+"""The page on integration methods has the tables of its generator; the guide's example runs."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from manip_dyn.integration import ALIASES, METHODS
 from manip_dyn.integration import page as generator
 
-PAGE = Path(__file__).parents[2] / "docs" / "integrators.md"
+PAGE = Path(__file__).parents[2] / "docs" / "integration_methods.md"
 NAMES = [name for name in METHODS if name not in ALIASES]
 
 
@@ -21,7 +21,7 @@ def page():
 
 
 def test_the_table_of_methods_is_the_one_of_the_generator(page):
-    command = "run python -m manip_dyn.integration.page docs/integrators.md"
+    command = "run python -m manip_dyn.integration.page docs/integration_methods.md"
     assert generator.updated(page) == page, command
 
 
@@ -52,8 +52,9 @@ def test_only_methods_without_a_row_are_measured(page):
     assert errors[1] == pytest.approx(errors[0], rel=0.5)
 
 
-def test_the_first_example_of_the_page_runs(page, capsys):
-    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1), {})
+def test_the_first_example_of_the_guide_runs(page, capsys):
+    guide = PAGE.with_name("integrators.md").read_text()
+    exec(re.search(r"```python\n(.*?)```", guide, re.DOTALL).group(1), {})
     assert capsys.readouterr().out.startswith("t = 10 s was reached")
 
 

@@ -416,7 +416,7 @@ def environment():
 
 if __name__ == "__main__":
     folder, *names = sys.argv[1:]
-    file, page = (Path(folder) / f"ros2_control.{kind}" for kind in ("json", "md"))
+    file, page = (Path(folder) / f"ros2_control{end}" for end in (".json", "_runs.md"))
     stored = json.loads(file.read_text())["runs"] if file.exists() else {}
     data = {**environment(), "runs": stored}
     for name in names or RUNS:

@@ -1,4 +1,4 @@
-"""The tables of docs/ros2_control.md, from the stored outcomes of its runs."""
+"""The tables of docs/ros2_control_runs.md, from the stored outcomes of its runs."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ def test_the_controllers_are_for_all_joints(robot):
 def test_the_page_has_the_tables_of_the_recorded_runs():
     data = json.loads((SHARE / "docs" / "ros2_control.json").read_text(encoding="utf-8"))
     assert {run["rate"] for run in data["runs"].values()} == {100, 500, 1000}
-    page = (SHARE / "docs" / "ros2_control.md").read_text(encoding="utf-8")
+    page = (SHARE / "docs" / "ros2_control_runs.md").read_text(encoding="utf-8")
     hint = "run python test/ros/record_ros2_control.py docs"
     assert page.split(BEGIN)[1].split(END)[0] == tables(data), hint
     for package, version in data["packages"].items():

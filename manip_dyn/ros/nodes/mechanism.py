@@ -45,7 +45,7 @@ class MechanismParameters(RecordedParameters, SteppingParameters):
     mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
     integrator: str = parameter(
         "rosenbrock_nystrom",
-        "Integration method with an error estimate; docs/integrators.md lists them",
+        "Integration method with an error estimate; docs/integration_methods.md lists them",
         choices=tuple(METHODS),
     )
     rtol: float = parameter(

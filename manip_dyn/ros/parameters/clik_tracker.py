@@ -183,7 +183,7 @@ class ClikTrackerParameters(
     )
     method: str = parameter(
         default_of(PathFollower, "method"),
-        "Integration method; docs/integrators.md lists them",
+        "Integration method; docs/integration_methods.md lists them",
         choices=tuple(name for name, row in METHODS.items() if not isinstance(row, Taylor)),
     )
     step: float = parameter(

@@ -39,7 +39,7 @@ class SimulatorParameters(
 
     integrator: str = parameter(
         Integrator.method,
-        "Integration method; docs/integrators.md lists them",
+        "Integration method; docs/integration_methods.md lists them",
         choices=tuple(METHODS),
         dynamic=True,
     )
