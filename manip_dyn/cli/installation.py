@@ -220,6 +220,7 @@ def _ros() -> dict[str, str]:
     for package, purpose in (
         ("tf2_msgs", "tf of the links"),
         ("control_msgs", "action follow_joint_trajectory"),
+        ("moveit_msgs", "topic scene of planner and tracker"),
         ("simulation_interfaces", "standard services of simulators"),
     ):
         debian = f"ros-jazzy-{package.replace('_', '-')}"

@@ -128,10 +128,7 @@ class PathFollower:
             check_clear(robot, self._q0, scene)
         self._engine = tracking_engine(robot, method)
         self._settings, self._complete = checked_settings(settings), deadlines
-        self._scene = scene
-        self._hood = None if scene is None else neighbourhood(robot, scene)
-        memory = law_memory(robot, self._settings, self.step_size, deadlines, self._hood)
-        self._p = tracking_arguments(path, memory)
+        self._use_scene(scene)
         self._rate = np.empty(robot.n + 1)
         self.reset()
         if deadlines:
@@ -152,6 +149,28 @@ class PathFollower:
         self.restart()
 
     @property
+    def scene(self) -> Scene | None:
+        """Objects around the arm, or None if collisions are not considered.
+
+        It can be replaced at any time. If the arm touches objects of the new scene, it does not
+        come closer to them.
+        """
+        return self._scene
+
+    @scene.setter
+    def scene(self, scene: Scene | None) -> None:
+        self._use_scene(scene)
+        self.restart()
+        if self._hood is not None:
+            examine_all(self._hood)
+
+    def _use_scene(self, scene: Scene | None) -> None:
+        hood = None if scene is None else neighbourhood(self.robot, scene)
+        memory = law_memory(self.robot, self._settings, self.step_size, self._complete, hood)
+        self._scene, self._hood = scene, hood
+        self._p = tracking_arguments(self.path, memory)
+
+    @property
     def path_time(self) -> float:
         """Path time of the desired pose, s."""
         return float(self._y[-1])
@@ -160,7 +179,7 @@ class PathFollower:
     def avoided(self) -> tuple[float, tuple[str, str]] | None:
         """Least distance, m, and names of the pair whose collision the arm has avoided, or None.
 
-        It refers to the motion since the last reset or change of the settings.
+        It refers to the motion since the last reset or change of the settings or of the scene.
         """
         return None if self._hood is None else avoided(self._hood, self.robot, self._scene)
 

@@ -105,7 +105,7 @@ def _pieces(entries: list[tuple[Geometry, Piece]], base: int) -> Pieces:
     for k, core in enumerate(points):
         if len(core) >= FEWEST:
             table[k] = len(cells)
-            cells += [begin[k] + indices for indices in extreme_points(core)]
+            cells += [begin[k] + indices for indices in _extreme_points(core.tobytes())]
     return Pieces(
         np.array([piece.kind for _, piece in entries], dtype=np.int64),
         np.array([base if g.body < 0 else g.body for g, _ in entries], dtype=np.int64),
@@ -120,3 +120,9 @@ def _pieces(entries: list[tuple[Geometry, Piece]], base: int) -> Pieces:
         np.cumsum([0, *map(len, cells)]),
         np.concatenate([np.zeros(0, dtype=np.int64), *cells]),
     )
+
+
+@lru_cache(maxsize=256)
+def _extreme_points(points: bytes) -> list[np.ndarray]:
+    """Return `extreme_points` of a piece from the bytes of its points, because scenes change."""
+    return extreme_points(np.frombuffer(points).reshape(-1, 3))

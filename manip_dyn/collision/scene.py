@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -65,12 +66,20 @@ class SceneObject:
         """Rotation matrix (3, 3) from the shape's frame to the frame of the pose."""
         return rotation_from_rpy(self.rpy)
 
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All attributes, for comparisons."""
+        position, rpy = tuple(self.position.tolist()), tuple(self.rpy.tolist())
+        attached = self.link, self.padding, self.allowed, self.mass
+        return self.name, self.shape, position, rpy, *attached
+
 
 @dataclass(frozen=True, eq=False)
 class Scene:
     """Immutable set of named objects around an arm.
 
-    `add` and `without` return new scenes.
+    `add` and `without` return new scenes. Scenes with the same objects in the same order are
+    equal.
 
     Attributes:
         objects: Objects by name.
@@ -93,6 +102,23 @@ class Scene:
         }
         object.__setattr__(self, "objects", MappingProxyType(dict(self.objects)))
         object.__setattr__(self, "link_padding", MappingProxyType(padding))
+
+    @cached_property
+    def _content(self) -> tuple[object, ...]:
+        objects = tuple(entry.content for entry in self.objects.values())
+        return objects, frozenset(self.link_padding.items())
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether `other` is a scene with the same objects in the same order."""
+        return isinstance(other, Scene) and self._content == other._content
+
+    def __hash__(self) -> int:
+        """Return the hash of the content."""
+        return hash(self._content)
+
+    def __reduce__(self) -> tuple[type[Scene], tuple[dict[str, SceneObject], dict[str, float]]]:
+        """Return constructor and arguments, for pickle."""
+        return Scene, (dict(self.objects), dict(self.link_padding))
 
     def add(
         self,

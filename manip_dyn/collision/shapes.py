@@ -66,6 +66,14 @@ class Box:
         lengths.setflags(write=False)
         object.__setattr__(self, "size", lengths)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether `other` is a box of the same size."""
+        return isinstance(other, Box) and bool((self.size == other.size).all())
+
+    def __hash__(self) -> int:
+        """Return the hash of the size."""
+        return hash(tuple(self.size.tolist()))
+
     def pieces(self) -> list[Piece]:
         """Return the convex pieces of the shape."""
         signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -263,6 +271,17 @@ def rotation_from_rpy(rpy: ArrayLike) -> Matrix:
             [-sp, cp * sr, cp * cr],
         ]
     )
+
+
+def rpy_from_rotation(rotation: Matrix) -> Vector:
+    """Return roll, pitch and yaw (3,), rad, of a rotation matrix (3, 3), as in URDF.
+
+    If the pitch is ± pi/2, only the sum or the difference of roll and yaw is determined.
+    """
+    yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y = c * rotation[0] + s * rotation[1], c * rotation[1] - s * rotation[0]
+    return np.array([np.arctan2(-y[2], y[1]), np.arctan2(-rotation[2, 0], x[0]), yaw])
 
 
 def _axis(length: float) -> Matrix:

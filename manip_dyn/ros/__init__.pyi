@@ -34,6 +34,7 @@ from manip_dyn.ros.monitors.progress import monitor_report as monitor_report
 from manip_dyn.ros.monitors.soak import SoakLog as SoakLog
 from manip_dyn.ros.monitors.tracking import TrackingLog as TrackingLog
 from manip_dyn.ros.monitors.tracking import first_whole_lap as first_whole_lap
+from manip_dyn.ros.moveit_scene import MoveItScene as MoveItScene
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode as BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode as ClikTrackerNode
 from manip_dyn.ros.nodes.mechanism import MECHANISM_STATES as MECHANISM_STATES

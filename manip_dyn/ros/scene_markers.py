@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -21,6 +22,7 @@ from manip_dyn.ros.runtime.threads import PeriodicThread
 from manip_dyn.viewer.collisions import ABOVE, CLEAR, TOUCHING, ClosestPair, shape_parts
 from manip_dyn.viewer.scene import Closest, Colour, Part
 
+TOPIC = "~/scene_markers"
 PERIOD = 0.1
 """Wall time between messages with the closest pair, s."""
 CLOSEST, DISTANCE = "closest", "distance"
@@ -54,18 +56,25 @@ class SceneMarkers:
             positions: Returns the joint positions (n,), or None if unknown. The thread calls it.
         """
         self._node, self._robot, self._positions = node, robot, positions
-        self._publisher = node.create_publisher(MarkerArray, "~/scene_markers", LATCHED)
-        self._pair = ClosestPair(robot, scene)
+        self._publisher = node.create_publisher(MarkerArray, TOPIC, LATCHED)
+        self._lock = threading.Lock()
+        self.use(scene)
         self._pair(np.zeros(robot.n))  # compiles before the motion starts
-        self._objects = [
+        self._thread = PeriodicThread(self._cycle, PERIOD)
+
+    def use(self, scene: Scene) -> None:
+        """Publish the objects of a scene in place of the previous ones."""
+        objects = [
             marker
             for entry in scene.objects.values()
-            for marker in object_markers(entry, entry.link or robot.base)
+            for marker in object_markers(entry, entry.link or self._robot.base)
         ]
-        for number, marker in enumerate(self._objects):
+        for number, marker in enumerate(objects):
             marker.id, marker.frame_locked = number, True
-        self._publish([Marker(action=Marker.DELETEALL), *self._objects])
-        self._thread = PeriodicThread(self._cycle, PERIOD)
+        pair = ClosestPair(self._robot, scene)
+        with self._lock:
+            self._pair, self._objects = pair, objects
+            self._publish([Marker(action=Marker.DELETEALL), *objects])
 
     def start(self) -> None:
         """Start the thread."""
@@ -76,7 +85,8 @@ class SceneMarkers:
         self._thread.stop()
 
     def _cycle(self) -> None:
-        unless_shut_down(self._node, self._publish_closest)
+        with self._lock:
+            unless_shut_down(self._node, self._publish_closest)
 
     def _publish_closest(self) -> None:
         if not self._publisher.get_subscription_count():

@@ -89,3 +89,16 @@ def test_start_in_collision_is_rejected(pa10):
         md.track(pa10, path, q0=start, scene=inside)
     with pytest.raises(md.ManipDynError, match="reachable without collision"):
         md.track(pa10, path, scene=inside)
+
+
+def test_a_follower_considers_a_new_scene_from_then_on(pa10):
+    start, path, ball = elbow_case(pa10)
+    rows = []
+    for before in (None, md.Scene(), ball):
+        follower = md.PathFollower(pa10, path, start, step=0.01, scene=before)
+        follower.scene = ball
+        rows.append(follower.run(200))
+    np.testing.assert_array_equal(rows[0], rows[2])
+    np.testing.assert_array_equal(rows[1], rows[2])
+    assert follower.avoided[1] == ("link_3", "ball")
+    assert follower.scene is ball

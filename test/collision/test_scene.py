@@ -1,5 +1,7 @@
 """Scenes: objects from Python and YAML, and the messages about invalid ones."""
 
+import pickle
+
 import numpy as np
 import pytest
 from collision_cases import moving_ball
@@ -36,6 +38,17 @@ def test_scenes_are_immutable():
     assert not larger.without("ball").objects
     with pytest.raises(TypeError):
         larger.objects["ball"] = None
+
+
+def test_equal_scenes_are_equal_also_after_pickling(tmp_path):
+    (tmp_path / "scene.yaml").write_text(YAML)
+    scene, again = (md.load_scene(tmp_path / "scene.yaml") for _ in range(2))
+    assert scene == again == pickle.loads(pickle.dumps(scene))
+    assert hash(scene) == hash(again)
+    for different in (scene.without("ball"), md.Scene(scene.objects), md.Scene(), None):
+        assert scene != different
+    moved = scene.without("table").add("table", md.Box([1.2, 0.8, 0.06]), [0.6, 0.0, -0.025])
+    assert scene != moved
 
 
 @pytest.mark.parametrize(

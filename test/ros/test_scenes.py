@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Point, Pose
 from harness import LATCHED
+from moveit_messages import CollisionObject, scene_message
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
 from trajectory_goals import trajectory
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
@@ -14,6 +17,8 @@ import manip_dyn as md
 from manip_dyn.ros import (
     BangBangPlannerNode,
     ClikTrackerNode,
+    JointGoal,
+    MoveItScene,
     SimulatorNode,
     ViewerNode,
     closest_markers,
@@ -58,18 +63,20 @@ def test_planner_rejects_a_plan_that_collides(ros, tmp_path):
     assert (post.scale.x, post.scale.z, post.pose.position.y) == (0.1, 2.0, 0.35)
 
 
-def test_tracker_avoids_its_scene(ros, tmp_path):
+@pytest.mark.parametrize("source", ["parameter", "later"])
+def test_tracker_avoids_its_scene(ros, tmp_path, source):
     ball = "objects: {ball: {sphere: 0.08, position: [0.154, 0.385, 0.695]}}"
     (tmp_path / "scene.yaml").write_text(ball)
+    scene = md.load_scene(tmp_path / "scene.yaml")
     robot = md.load_robot("pa10")
     start = md.clik.dexterous_posture(robot)
     pose = md.clik.tool_pose(robot, start)
     states = ros.listen(JointState, "joint_states")
     markers = ros.listen(MarkerArray, "clik_tracker/scene_markers", LATCHED)
-    ros.start(
+    tracker = ros.start(
         ClikTrackerNode,
         path="line",
-        scene=str(tmp_path / "scene.yaml"),
+        scene=str(tmp_path / "scene.yaml") if source == "parameter" else "self",
         initial_position=start.tolist(),
         step=0.01,
         real_time_factor=5.0,
@@ -80,14 +87,70 @@ def test_tracker_avoids_its_scene(ros, tmp_path):
             "line.linear_speed": 0.2,
         },
     )
-    ros.until(lambda: states and states[-1].header.stamp.sec >= 3, "the line does not end")
-    scene = md.load_scene(tmp_path / "scene.yaml")
+    if source == "later":
+        tracker.use_scene(scene)
+    ros.until(lambda: len(states) > 300, "the line does not end")
     distances = [md.clearance(robot, state.position, scene).distance for state in states[::10]]
     assert min(distances) > 0.0
     ros.until(
         lambda: markers and {"ball", "closest"} <= {marker.ns for marker in markers[-1].markers},
         "the scene is not published",
     )
+
+
+@pytest.mark.parametrize("source", ["message", "call"])
+def test_planner_uses_new_scenes(ros, source):
+    if source == "message":
+        pytest.importorskip("moveit_msgs.msg", reason="moveit_msgs is not installed")
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    markers = ros.listen(MarkerArray, "bang_bang_planner/scene_markers", LATCHED)
+    common = {"robot": "ibm7535", "control_period": 0.01}
+    ros.start(SimulatorNode, mode="lockstep", initial_position=[0.76, 0.2618], **common)
+    planner = ros.start(BangBangPlannerNode, scene="self", state_timeout=0.0, **common)
+    goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    ros.until(lambda: statuses and value(statuses[-1], "state") == "idle", "no joint states")
+    ros.spin(0.3)
+    goal = JointState(name=["shoulder", "elbow"], position=[0.0, 0.0])
+    post = CollisionObject(id="post", pose=Pose(position=Point(x=0.6, y=0.35)))
+    kind = SolidPrimitive.CYLINDER
+    post.primitives = [SolidPrimitive(type=kind, dimensions=[2.0, 0.05])]
+    with_post = MoveItScene(md.load_robot("ibm7535")).update(post)
+    removed = CollisionObject(id="post", operation=CollisionObject.REMOVE)
+
+    def use(scene, change):
+        if source == "message":
+            ros.publisher(type(scene_message()), "bang_bang_planner/scene").publish(
+                scene_message([change])
+            )
+        else:
+            planner.use_scene(scene)
+        ros.until(
+            lambda: (
+                markers and ("post" in {m.ns for m in markers[-1].markers}) == bool(scene.objects)
+            ),
+            "the scene is not published",
+        )
+
+    use(with_post, post)
+    goals.publish(goal)
+    ros.until(lambda: value(statuses[-1], "code") == "collision", "the plan is not rejected")
+    use(md.Scene(), removed)
+    goals.publish(goal)
+    ros.until(lambda: value(statuses[-1], "state") == "reached", "the clear plan is not executed")
+
+
+def test_a_new_scene_restarts_planning(ros):
+    """The plan to the first goal is not executed, because it is not clear of the new post."""
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    common = {"robot": "ibm7535", "control_period": 0.01}
+    ros.start(SimulatorNode, mode="lockstep", initial_position=[0.76, 0.2618], **common)
+    planner = ros.start(BangBangPlannerNode, scene="self", state_timeout=0.0, **common)
+    ros.until(lambda: statuses and value(statuses[-1], "state") == "idle", "no joint states")
+    ros.spin(0.3)
+    assert planner.machine.begin(JointGoal(np.zeros(2)))
+    planner.use_scene(md.Scene().add("post", md.Cylinder(0.05, 2.0), [0.6, 0.35, 0.0]))
+    ros.until(lambda: value(statuses[-1], "code") == "collision", "the plan is not rejected")
+    assert "executing" not in {value(status, "state") for status in statuses}
 
 
 def test_planner_without_a_plan_rejects_a_scene(ros):

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
+from manip_dyn.collision import Scene
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -32,6 +33,7 @@ from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.robot_topics import with_description
 from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_summary, run
 from manip_dyn.ros.scene_markers import SceneMarkers
+from manip_dyn.ros.scene_topic import SceneTopic
 
 
 class BangBangPlannerNode:
@@ -69,7 +71,11 @@ class BangBangPlannerNode:
         machine.goal = None if goal is None else JointGoal(goal)
         machine.awaiting_start = goal is not None and parameters.autostart
         self._goals = Goals(node, self._robot, self._positions, machine.begin, machine.reject)
-        trajectories = Trajectories(machine, self._robot, parameters, self._estimator, scene)
+        machine.scene = scene
+        self._scene_topic = scene and SceneTopic(
+            node, self._robot, scene, self._positions, self.use_scene
+        )
+        trajectories = Trajectories(machine, self._robot, parameters, self._estimator)
         self._trajectories = FollowJointTrajectory(node, self._robot, trajectories)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
@@ -86,6 +92,12 @@ class BangBangPlannerNode:
             self._markers.close()
         self.machine.close()
         self._trajectories.close()
+
+    def use_scene(self, scene: Scene) -> None:
+        """Consider other objects around the arm from now on, and publish them."""
+        self.machine.use_scene(scene)
+        if self._markers:
+            self._markers.use(scene)
 
     def _positions(self) -> Vector | None:
         measured = self.machine.measured

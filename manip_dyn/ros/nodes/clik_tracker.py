@@ -14,6 +14,7 @@ from manip_dyn.clik import TrackingSample
 from manip_dyn.clik.diagnostics import TrackingDiagnostics
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.clik.paths.targets import SmoothTarget
+from manip_dyn.collision import Scene
 from manip_dyn.core.checks import Vector
 from manip_dyn.ros import diagnostics
 from manip_dyn.ros.parameters.clik_tracker import (
@@ -33,6 +34,7 @@ from manip_dyn.ros.runtime.execution import (
     run,
 )
 from manip_dyn.ros.scene_markers import SceneMarkers
+from manip_dyn.ros.scene_topic import SceneTopic
 from manip_dyn.ros.targets import RobotFrames
 from manip_dyn.ros.tracker.modes import Callbacks, DynamicMode, KinematicMode, Mode
 from manip_dyn.ros.tracker.targets import LiveTarget, TargetChecks
@@ -65,6 +67,9 @@ class ClikTrackerNode:
         publish_description(node, self._robot)
         scene = scene_from(parameters)
         self._markers = scene and SceneMarkers(node, self._robot, scene, self._positions)
+        self._scene_topic = scene and SceneTopic(
+            node, self._robot, scene, self._positions, self.use_scene
+        )
         self._lock = threading.RLock()
         self._paused, self._steps, self._reported = False, 0, ""
         self._sample: TrackingSample | None = None
@@ -88,6 +93,13 @@ class ClikTrackerNode:
         if self._markers:
             self._markers.close()
         self._mode.stop()
+
+    def use_scene(self, scene: Scene) -> None:
+        """Consider other objects around the arm from now on, and publish them."""
+        with self._lock:
+            self._reference.follower.scene = scene
+        if self._markers:
+            self._markers.use(scene)
 
     def _positions(self) -> Vector:
         with self._lock:

@@ -23,6 +23,8 @@ from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.nodes.viewer import ViewerNode
 from manip_dyn.ros.runtime.environment import local_discovery
 from manip_dyn.ros.runtime.execution import Component, build
+from manip_dyn.ros.scene_markers import TOPIC as SCENE_MARKERS
+from manip_dyn.ros.scene_topic import TOPIC as SCENE
 
 
 class Rule(NamedTuple):
@@ -43,7 +45,8 @@ GRAPH_QUERIES = {
     Rule("service", "reply"): Node.get_service_names_and_types_by_node,
     Rule("service", "request"): Node.get_client_names_and_types_by_node,
 }
-SUBSCRIBE, EXECUTE = Rule("topic", "subscribe"), Rule("action", "execute")
+PUBLISH, SUBSCRIBE = Rule("topic", "publish"), Rule("topic", "subscribe")
+EXECUTE = Rule("action", "execute")
 ACTION_INFIX = "/_action/"
 """Substring in the names of topics and services that belong to an action."""
 ALWAYS_ALLOWED = {SUBSCRIBE: {"/clock"}}
@@ -114,6 +117,9 @@ def allowed() -> dict[str, Names]:
         # The action exists only with control_msgs, which may be missing here.
         if TOPIC in names[SUBSCRIBE]:
             names[EXECUTE] = {ACTION}
+        # The topic exists only with moveit_msgs.
+        if SCENE_MARKERS in names[PUBLISH]:
+            names[SUBSCRIBE].add(SCENE)
     return nodes
 
 

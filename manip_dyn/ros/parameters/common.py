@@ -119,7 +119,8 @@ class SceneParameters:
     scene: str = parameter(
         "",
         "YAML file of the objects around the arm, see docs/collisions.md; self: none, so that "
-        "only the arm itself is checked; empty: collisions are not considered",
+        "only the arm itself is checked; empty: collisions are not considered. Unless it is "
+        "empty, messages on ~/scene change the objects",
     )
 
 

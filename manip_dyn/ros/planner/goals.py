@@ -191,6 +191,9 @@ class PlannedGoal:
 class Planner(Leader, Protocol):
     """Interface of the planner that trajectories use."""
 
+    scene: Scene | None
+    """Objects around the arm, or None if collisions are not considered."""
+
     @property
     def motions(self) -> tuple[object, ...]:
         """The current motion and the prepared motion. Either may be None."""
@@ -244,11 +247,10 @@ class Trajectories:
         robot: Robot,
         parameters: BangBangPlannerParameters,
         estimator: StateEstimator,
-        scene: Scene | None,
     ):
-        """Store the planner, its arm, the estimator of its states and the scene."""
+        """Store the planner, its arm and the estimator of its states."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
-        self._estimator, self._scene = estimator, scene
+        self._estimator = estimator
 
     def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
         """Raise `RejectedTrajectoryError` if a trajectory may not begin now."""
@@ -282,9 +284,9 @@ class Trajectories:
         return measured
 
     def _check_collisions(self, motion: JointSplines) -> None:
-        if self._scene is None:
+        if self._planner.scene is None:
             return
-        check = check_motion(self._robot, motion.polynomials(), self._scene)
+        check = check_motion(self._robot, motion.polynomials(), self._planner.scene)
         if not check.clear:
             reason = f"the trajectory is not clear: {check.reason}"
             self._planner.reject("collision", reason)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.collision import Scene
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.errors import ManipDynError
@@ -77,6 +78,7 @@ class PlannerStateMachine:
         goal: The goal of the last executed plan, initially of the parameters, or None.
         active_goal: The goal of the current plan or motion, or None.
         awaiting_start: Whether the goal from the parameters waits for subscribers of efforts.
+        scene: Objects around the arm, or None if collisions are not considered.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class PlannerStateMachine:
         self.goal: Goal | None = None
         self.active_goal: Goal | None = None
         self.awaiting_start = False
+        self.scene: Scene | None = None
         self._motion: Motion | None = None  # None while no commands are sent
         self._prepared: PlannedMotion | FollowedMotion | None = None  # the next motion
         self._pending: Goal | None = None  # the goal to plan for once the arm rests
@@ -122,6 +125,13 @@ class PlannerStateMachine:
         self._parameters = parameters
         if parameters.method == "minimum_time" and self._process is None:
             self._process = PlanningProcess(parameters, self._robot, self._warn)
+
+    def use_scene(self, scene: Scene) -> None:
+        """Use another scene for the next motion, also if it is already planned."""
+        self.scene = scene
+        planned = self._worker.busy or isinstance(self._prepared, PlannedMotion)
+        if planned and self.active_goal is not None and self.measured is not None:
+            self._lead_to(self.active_goal, self.measured)
 
     def close(self) -> None:
         """Release the arm if a motion is in progress; end planning and the planning process."""
@@ -362,7 +372,7 @@ class PlannerStateMachine:
             self._status.enter("executing", "next_goal")
         v = departure.v if departure.moving else None
         parameters = self._parameters.with_delay(motion.delay)
-        task = PlanningTask(parameters, goal.aim, departure.q, v)
+        task = PlanningTask(parameters, goal.aim, departure.q, v, self.scene)
         self._start(task, goal, departure, measured)
 
     def _leave_later(self, late: PlannedMotion, measured: MeasuredState) -> None:
@@ -385,7 +395,7 @@ class PlannerStateMachine:
         self.active_goal = goal
         self._status.enter("planning", again, method=self._parameters.method)
         parameters = self._parameters.with_delay(self.arm.loop_delay.seconds or 0.0)
-        task = PlanningTask(parameters, goal.aim, measured.q)
+        task = PlanningTask(parameters, goal.aim, measured.q, scene=self.scene)
         self._start(task, goal, None, measured)
 
     def _start(

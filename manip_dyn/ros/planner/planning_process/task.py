@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from manip_dyn import clik
-from manip_dyn.collision import check_motion
+from manip_dyn.collision import Scene, check_motion
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan
@@ -19,7 +19,6 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.pinocchio_model import Oracle
 from manip_dyn.ros.diagnostics import clipped_to_limits
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
-from manip_dyn.ros.parameters.common import scene_from
 
 SAMPLES = 20
 """Number of postures at which the directions of tool motion are computed."""
@@ -177,12 +176,14 @@ class PlanningTask:
         aim: Target of the goal.
         q: Initial positions (n,), rad or m.
         v: Initial velocities (n,), rad/s or m/s; None for a start at rest.
+        scene: Objects around the arm, or None if collisions are not considered.
     """
 
     parameters: BangBangPlannerParameters
     aim: Aim
     q: Vector
     v: Vector | None = None
+    scene: Scene | None = None
 
     def solved(self, robot: Robot) -> PreparedPlan:
         """Plan the motion. May be slow.
@@ -197,9 +198,8 @@ class PlanningTask:
             solution = plan(robot, clipped_to_limits(robot, self.q), goal)
         else:
             solution = plan(robot, self.q, goal, v0=self.v)
-        scene = scene_from(self.parameters)
-        if scene is not None:
-            check = check_motion(robot, solution, scene)
+        if self.scene is not None:
+            check = check_motion(robot, solution, self.scene)
             if not check.clear:
                 raise CollisionError(f"the plan is not clear: {check.reason}")
         return PreparedPlan.of(solution, self.parameters)
