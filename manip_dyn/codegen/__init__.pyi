@@ -20,6 +20,7 @@ from manip_dyn.codegen.backend.vectors import (
 )
 from manip_dyn.codegen.generation.kernel_source import program_text as program_text
 from manip_dyn.codegen.generation.kernel_source import trace as trace
+from manip_dyn.codegen.generation.kernel_source import traced_program as traced_program
 from manip_dyn.codegen.generation.long_chain_dynamics import linear_motion as linear_motion
 from manip_dyn.codegen.kernel_addresses import (
     addresses as addresses,
@@ -101,4 +102,5 @@ __all__ = [
     "rates",
     "sine",
     "trace",
+    "traced_program",
 ]

@@ -16,10 +16,16 @@ from manip_dyn.collision.convex import (
 )
 from manip_dyn.collision.model import collision_model
 from manip_dyn.collision.pairs import pair_arrays
+from manip_dyn.collision.posture_lanes import (
+    copy_pose,
+    count_near,
+    place_postures,
+    posture_block,
+)
 from manip_dyn.collision.scene import Scene
-from manip_dyn.core.arrays import Index, by_reference, row
+from manip_dyn.core.arrays import Index, by_reference
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
@@ -58,10 +64,7 @@ def least_distance(bodies, pieces, pairs, q, limit, enough, memory):
         a, b = pairs.first[pair], pairs.second[pair]
         if are_farther_apart(pieces, a, b, memory.centre, best):
             continue
-        ball_distance(pieces, a, b, memory.poses, memory.normal)
-        distance = separation(
-            pieces, a, b, memory.poses, memory.normal, memory.corners, memory.kept, best
-        )
+        distance = _distance(pieces, a, b, best, memory)
         if distance < best:
             best, memory.closest[0] = distance, pair
             if best <= enough:
@@ -69,11 +72,40 @@ def least_distance(bodies, pieces, pairs, q, limit, enough, memory):
     return best
 
 
+@inlined
+def _distance(pieces, a, b, limit, memory):
+    ball_distance(pieces, a, b, memory.poses, memory.normal)
+    return separation(
+        pieces, a, b, memory.poses, memory.normal, memory.corners, memory.kept, limit
+    )
+
+
 @compiled
-def least_distances(bodies, pieces, pairs, q, limit, enough, memory, out):
+def least_distances(bodies, pieces, pairs, q, limit, enough, block, memory, out):
     """Write the least distances (k,), m, at the postures q (k, n); see `least_distance`."""
-    for k in range(q.shape[0]):
-        out[k] = least_distance(bodies, pieces, pairs, row(q, k), limit, enough, memory)
+    count, lanes = q.shape[0], block.least.size
+    memory.closest[0] = -1
+    for first in range(0, count, lanes):
+        place_postures(bodies, pieces, q, first, block)
+        used = min(lanes, count - first)
+        for lane in range(used):
+            out[first + lane] = block.least[lane] = limit
+            block.closest[lane] = -1
+        for pair in range(pairs.first.size):
+            a, b = pairs.first[pair], pairs.second[pair]
+            if count_near(pieces, a, b, block) == 0:
+                continue
+            for lane in range(used):
+                if block.near[lane] == 0:
+                    continue
+                copy_pose(block, pieces.body[a], lane, memory.poses)
+                copy_pose(block, pieces.body[b], lane, memory.poses)
+                distance = _distance(pieces, a, b, block.least[lane], memory)
+                if distance < block.least[lane]:
+                    out[first + lane] = distance
+                    block.least[lane] = distance if distance > enough else -np.inf
+                    block.closest[lane] = pair
+        memory.closest[0] = block.closest[used - 1]
 
 
 class PostureCheck:
@@ -102,6 +134,7 @@ class PostureCheck:
                 np.zeros(1, dtype=np.int64),
             )
         )
+        self._block = posture_block(self._arrays.bodies, self._arrays.pieces)
 
     @property
     def closest(self) -> tuple[str, str]:
@@ -144,5 +177,6 @@ class PostureCheck:
         postures = arrays.body_positions(finite_array("q", q, (count, self._robot.n)))
         out = np.empty(count)
         bodies, pieces, pairs = arrays.bodies, arrays.pieces, arrays.pairs
-        least_distances(bodies, pieces, pairs, postures, limit, enough, self._memory, out)
+        block, memory = self._block, self._memory
+        least_distances(bodies, pieces, pairs, postures, limit, enough, block, memory, out)
         return out

@@ -250,6 +250,24 @@ def test_posture_checks_agree_with_distances():
     assert check.closest in collision_model(robot, scene).pairs
 
 
+@pytest.mark.parametrize("count", [0, 1, 64, 130])
+def test_distances_of_many_postures_are_those_of_single_ones(count):
+    """Blocks of postures that are empty, partly filled and full; the pair is the last one's."""
+    rng = np.random.default_rng(5)
+    robot = random_arm(rng, joints=5)
+    scene = random_scene(rng, count=4).add("below", md.HalfSpace(), [0.0, 0.0, -1.0])
+    check = md.PostureCheck(robot, scene)
+    assert {body.prismatic for body in robot.bodies} == {False, True}
+    postures = rng.uniform(-1.5, 1.5, (count, robot.n))
+    for limit in (0.1, np.inf):
+        batch = check.distances(postures, limit)
+        last = check.closest
+        single = np.array([check.distance(q, limit) for q in postures])
+        assert batch == pytest.approx(single, abs=1e-9)
+        assert last == (check.closest if count else ("", ""))
+    assert (check.are_clear(postures, margin=0.05) == (single > 0.05)).all()
+
+
 def test_distances_from_a_hull_of_many_vertices_are_exact(tmp_path):
     """Directions in all cells of the table of extreme points, with points of flat faces."""
     rng = np.random.default_rng(6)

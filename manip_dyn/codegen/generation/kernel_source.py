@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.codegen.backend.statements import Program
 from manip_dyn.codegen.generation.long_chain_workspace import tree_of, workspace_size
 from manip_dyn.codegen.rigid_body.catalogue import BATCH, Declaration, Shape, argument_size
 from manip_dyn.codegen.rigid_body.equations import Equations
@@ -162,6 +163,18 @@ def program_text(function: Function) -> str:
         entry = ", ".join(map(str, index))
         lines.append(f"out[{entry}] = {_reference(value, operations)}")
     return "\n".join(lines)
+
+
+def traced_program(
+    name: str, inputs: tuple[str, ...], graph: Graph, results: Sequence[Scalar | float]
+) -> Program:
+    """Return a program that writes results, which are computed from its inputs, into ``out``."""
+    values = [graph.lift(result) for result in results]
+    declaration = Declaration(name, name, inputs, lambda n: (len(values),))
+    entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]
+    return Program(
+        name, inputs, 1, program_text(Function(declaration, graph, (len(values),), entries))
+    )
 
 
 def _function_text(function: Function) -> str:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manip_dyn.codegen import traced_program
 from manip_dyn.codegen.backend.statements import Program
 from manip_dyn.codegen.rigid_body import vectors as vec
 from manip_dyn.codegen.rigid_body.graph import Graph, derivatives
@@ -25,6 +26,7 @@ from manip_dyn.core.checks import finite_vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody.equations.primitives import (
+    INPUTS,
     PLACE_CURVATURE,
     PLACE_RATE,
     PLACE_SLOPE,
@@ -34,7 +36,6 @@ from manip_dyn.multibody.equations.primitives import (
     kernel_address,
     rotation,
     run_kernel,
-    traced_program,
     two_bodies,
 )
 from manip_dyn.multibody.equations.tables import (
@@ -163,7 +164,7 @@ class UserForce:
         if order > 1:
             for inputs in (x, v, [t]):
                 results += [entry for row in derivatives(force, inputs) for entry in row]
-        return traced_program(f"force_{order}", graph, results)
+        return traced_program(f"force_{order}", INPUTS, graph, results)
 
 
 def _state(x: Sequence[Any], v: Sequence[Any]) -> BodyState:

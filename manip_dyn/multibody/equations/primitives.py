@@ -27,9 +27,7 @@ from numba.extending import intrinsic
 from manip_dyn import codegen
 from manip_dyn.codegen.backend.statements import Program
 from manip_dyn.codegen.backend.straight_line import one_state_at, plain_one_state
-from manip_dyn.codegen.generation.kernel_source import Entry, Function, program_text
 from manip_dyn.codegen.rigid_body import vectors as vec
-from manip_dyn.codegen.rigid_body.catalogue import Declaration
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradient, rates
 from manip_dyn.core.arrays import address_for, array_pointer, emit_call
 from manip_dyn.core.cache import generated_module, source_of
@@ -257,7 +255,7 @@ def _primitive_program(primitive: Callable[..., Any], order: int) -> Program:
         acceleration = rates([speed], x, motion[0])[0] + vec.dot(slope, motion[1])
         results += gradient(acceleration, x)
         results += [entry for row in derivatives(slope, x) for entry in row]
-    return traced_program(f"{primitive.__name__}_{order}", graph, results)
+    return codegen.traced_program(f"{primitive.__name__}_{order}", INPUTS, graph, results)
 
 
 def _inertia_program(order: int) -> Program:
@@ -274,7 +272,7 @@ def _inertia_program(order: int) -> Program:
     if order > 1:
         for inputs in (e, v):
             results += [entry for row in derivatives(force, inputs) for entry in row]
-    return traced_program(f"inertia_{order}", graph, results)
+    return codegen.traced_program(f"inertia_{order}", INPUTS, graph, results)
 
 
 def two_bodies(graph: Graph, name: str) -> list[Scalar]:
@@ -283,12 +281,3 @@ def two_bodies(graph: Graph, name: str) -> list[Scalar]:
     `name` is "q", "v" or "a".
     """
     return [graph.input(f"{name}_{body}[{i}]") for body in "ij" for i in range(SIZE // 2)]
-
-
-def traced_program(name: str, graph: Graph, results: list) -> Program:
-    """Return a program that writes the results into ``out``."""
-    values = [graph.lift(result) for result in results]
-    declaration = Declaration(name, "multibody", INPUTS, lambda n: (len(values),))
-    entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]
-    text = program_text(Function(declaration, graph, (len(values),), entries))
-    return Program(name, INPUTS, 1, text)
