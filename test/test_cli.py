@@ -30,7 +30,7 @@ from manip_dyn.cli import (
     terminal,
 )
 from manip_dyn.core import Terminated, bundled_robots, raise_terminated, run_uninterrupted
-from manip_dyn.demo import scenario
+from manip_dyn.demo import scenario, wait_for_interrupt
 from manip_dyn.export import straight_kernels
 from manip_dyn.studies import paper
 
@@ -595,6 +595,7 @@ def test_doctor_and_prepare_agree_on_a_read_only_cache(capsys, monkeypatch):
         ("manip_dyn plan --go", "--goal"),
         ("manip_dyn view p", "pa10 panda p.mcap p.urdf parts/"),  # not p.txt
         ("manip_dyn replay p", "p.mcap parts/"),
+        ("manip_dyn replay ", "p.mcap parts/"),  # no options
         ("manip_dyn simulate rr --method rkdp8", "rkdp87"),
     ],
 )
@@ -628,6 +629,40 @@ def test_ctrl_c_ends_a_view_with_exit_code_0(monkeypatch, capsys, ending):
         monkeypatch.setattr(time, "sleep", interrupted)
         assert main(["view", "rr", "--port", "0"]) == 0
         assert capsys.readouterr().err == ""
+
+
+def test_sigterm_ends_the_page_of_a_demo_with_exit_code_143(monkeypatch):
+    """Regression: the code was 0, unlike that of `manip_dyn view`."""
+
+    def terminated(_duration):
+        raise Terminated
+
+    class Running:
+        def poll(self):
+            return None
+
+    monkeypatch.setattr(time, "sleep", terminated)
+    with pytest.raises(Terminated):
+        wait_for_interrupt({}, [Running()])
+
+
+def test_a_table_on_a_full_disk_is_removed(capsys, monkeypatch, tmp_path):
+    """Regression: an incomplete table remained without a hint in the error."""
+    file = tmp_path / "a.csv"
+    command = ["simulate", "rr", "--duration", "5", "--csv", str(file)]
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+        assert main(command) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    message = f"manip_dyn: table '{file}' cannot be written: File too large.\n"
+    assert capsys.readouterr().err == message
+    assert not file.exists()
 
 
 def test_an_unusable_cache_is_reported_in_one_line(tmp_path):

@@ -346,7 +346,8 @@ def complete(parser_of: Callable[[str], argparse.ArgumentParser]) -> None:
         words = shlex.split(line)
     except ValueError:  # inside a quotation
         words = line.split()
-    _argcomplete().autocomplete(parser_of(words[1] if len(words) > 1 else ""))
+    parser = parser_of(words[1] if len(words) > 1 else "")
+    _argcomplete().autocomplete(parser, always_complete_options=False)
 
 
 def _argcomplete() -> Any:

@@ -77,15 +77,21 @@ def check_writable(option: str, file: str) -> None:
 def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
     """Write the names of k columns and their values `rows` (m, k) to a CSV file.
 
+    An incomplete file is removed.
+
     Raises:
         ManipDynError: If the file cannot be written.
     """
+    is_open = False
     try:
         with open(file, "w", encoding="utf-8", newline="") as stream:
+            is_open = True
             table = csv.writer(stream, lineterminator="\n")
             table.writerow(columns)
             table.writerows(np.asarray(rows).tolist())
     except OSError as error:
+        if is_open and Path(file).is_file():
+            Path(file).unlink()
         raise ManipDynError(f"table '{file}' cannot be written: {error.strerror}.") from error
 
 

@@ -3,6 +3,7 @@
 from manip_dyn.demo.processes import RunFailedError as RunFailedError
 from manip_dyn.demo.processes import await_watcher as await_watcher
 from manip_dyn.demo.processes import perform_run as perform_run
+from manip_dyn.demo.processes import wait_for_interrupt as wait_for_interrupt
 from manip_dyn.demo.processes import watched_run as watched_run
 from manip_dyn.demo.runs import ProgressLines as ProgressLines
 from manip_dyn.demo.runs import control_period as control_period

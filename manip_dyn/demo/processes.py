@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import share_directory
-from manip_dyn.core.interruption import raise_terminated
+from manip_dyn.core.interruption import Terminated, raise_terminated
 from manip_dyn.demo.scenarios import Run, Scenario
 
 STOP_TIMEOUT = 5.0
@@ -136,11 +136,13 @@ def await_watcher(output: IO[bytes]) -> None:
 def wait_for_interrupt(
     summary: dict[str, Any], processes: Sequence[subprocess.Popen[bytes]]
 ) -> None:
-    """Wait for Ctrl-C, or until all nodes have exited."""
+    """Wait for Ctrl-C, or until all nodes have exited; raise `Terminated` after other signals."""
     print(f"  measured {len(summary)} values; the page is open until Ctrl-C", flush=True)
     try:
         while any(process.poll() is None for process in processes):
             time.sleep(0.2)
+    except Terminated:
+        raise
     except KeyboardInterrupt:
         print(flush=True)
 
