@@ -26,6 +26,7 @@ extensions = [
     "myst_parser",  # pages in Markdown
     "sphinx.ext.autodoc",  # the reference, from docstrings
     "sphinx.ext.napoleon",  # in Google's style
+    "sphinx.ext.viewcode",  # links from the reference to the source code
     "sphinx_gallery.gen_gallery",  # examples/ as pages, pictures and notebooks
     "sphinxarg.ext",  # commands and options, from their parsers
     "sphinx_copybutton",

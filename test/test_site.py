@@ -53,6 +53,21 @@ def test_the_site_builds_without_warnings(site):
     assert len(site.env.found_docs) > 40
 
 
+def test_search_results_have_short_titles_and_include_installation(site):
+    """Regression: titles of commands were their descriptions, of up to 500 characters."""
+    from sphinx.search import IndexBuilder
+
+    index = IndexBuilder(site.env, "en", {}, "")
+    for name in ("index", "install"):
+        document = site.env.get_doctree(name)
+        index.feed(name, f"{name}.md", site.env.titles[name].astext(), document)
+    index = index.freeze()
+    for word in ("instal", "licens", "docker"):
+        assert {word} <= {*index["terms"], *index["titleterms"]}
+    for domain in site.env.domains.sorted():
+        assert all(len(title) <= 80 for _, title, *_ in domain.get_objects())
+
+
 def test_links_to_examples_lead_to_the_gallery(site):
     """The same links lead to the scripts in the repository."""
     from sphinx.addnodes import download_reference, pending_xref

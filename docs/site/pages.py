@@ -121,8 +121,15 @@ def show_aliases(app, what, name, thing, options, signature, returned):
     )
 
 
+def shorten_search_results(app, env):
+    """Replace the descriptions of commands by their names, which are titles of search results."""
+    commands = env.get_domain("commands").data["commands"]
+    commands[:] = [(name, name, *rest) for name, _, *rest in commands]
+
+
 def setup(app: Sphinx):
     """Connect the functions of this extension."""
+    app.connect("env-updated", shorten_search_results)
     app.connect("source-read", adapt_source)
     app.connect("autodoc-process-docstring", escape_formulas, priority=400)
     app.connect("autodoc-process-signature", show_aliases)
