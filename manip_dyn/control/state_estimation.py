@@ -22,9 +22,9 @@ SIGMAS = 4.0
 """Number of standard deviations that noise rarely exceeds."""
 FASTEST_REST = 0.5
 """Largest measured speed of an arm at rest, rad/s or m/s: faster noise counts as motion."""
-MEDIAN_PRODUCT = 0.3698
-"""Median of -e_k e_(k+1) for white noise of variance 1, where e_k is the deviation of value k from
-the line through both neighbours."""
+TRIMMED_MEAN = 0.6786
+"""Mean of -e_k e_(k+1) for white noise of variance 1, where e_k is the deviation of value k from
+the line through both neighbours, without the smallest and the largest tenth of these products."""
 
 
 class Noise(NamedTuple):
@@ -195,5 +195,7 @@ def white_noise(times: Vector, values: Vector) -> Vector:
     """Return the standard deviation (n,) of white noise in values (k, n) at times (k,), s."""
     weights = ((times[2:] - times[1:-1]) / (times[2:] - times[:-2]))[:, None]
     deviations = values[1:-1] - weights * values[:-2] - (1.0 - weights) * values[2:]
-    products = -np.median(deviations[1:] * deviations[:-1], axis=0)
-    return np.sqrt(np.maximum(products, 0.0) / MEDIAN_PRODUCT)
+    products = np.sort(-deviations[1:] * deviations[:-1], axis=0)
+    trim = len(products) // 10
+    mean = products[trim : len(products) - trim].mean(axis=0)
+    return np.sqrt(np.maximum(mean, 0.0) / TRIMMED_MEAN)

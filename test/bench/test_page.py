@@ -15,6 +15,7 @@ from manip_dyn.bench import (
     cold,
     dynamics,
     ensembles,
+    execution,
     growth,
     integrators,
     keep,
@@ -41,6 +42,10 @@ ROWS = {
     "path_timing": [
         path_timing.Row("arm, straight", "manip_dyn, 60 intervals", 2.0, 1.25, 0.0, 0.999),
         path_timing.Row("arm, straight", "IPOPT", 100.0, 1.25, None, None),
+    ],
+    "execution": [
+        execution.Row("rr", "all", 40, 0.02, 0, 1.01, 0, -3.0, 39, 1, 0.05, 1.2),
+        execution.Row("rr", "none", 1, 0.02, 0, 1.01, 0, -3.0, 0, 1, None, None),
     ],
     "ensembles": [
         ensembles.Row("arm, 10 motions", TIMINGS, []),

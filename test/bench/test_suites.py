@@ -219,6 +219,12 @@ def test_stiff_candidates_run_until_the_finest_target_is_reached():
     assert [point[0] for point in stiff.until_exact(solvers, np.zeros(1))] == list(errors[:2])
 
 
+def test_plans_are_executed_with_deviations():
+    (row,) = bench("execution", ("rr",), 2, ("delay",)).rows
+    assert (row.plans, row.arrived, row.far, row.fast) == (2, 2, 0, 0)
+    assert 0.0 < row.delay <= row.longest
+
+
 def test_path_timing_is_compared_with_toppra(monkeypatch):
     monkeypatch.setattr(path_timing, "GRIDS", (20, 40))
     monkeypatch.setattr(path_timing, "SAMPLES", 501)

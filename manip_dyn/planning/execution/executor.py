@@ -216,11 +216,12 @@ class PlanExecutor:
         self._resumed_at: float | None = None
         self._paused = self._waits = False
         self._settles_at, self._margin, self._margin_time = -np.inf, 0.0, 0.0
+        self._reserve_is_feasible = True
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
         self._adapts = backup is None and not self._moves_on and np.isfinite(self._off_plan)
         self._longest = self.delay + LONGEST_DELAY
         self._model = EffortModel.exact(robot.n)
-        self._record = MotionRecord(robot, self._reference.wait, noise)
+        self._record = MotionRecord(robot, self._reference.wait, noise, plan.v0)
         self._arrival = Arrival(self._record, self._tuning.tolerance)
         self._filter = ErrorFilter(robot, self._tuning, self._period, plan.qf)
         self._observer: DisturbanceObserver | None = None
@@ -467,7 +468,8 @@ class PlanExecutor:
     @property
     def _lacks_reserve(self) -> bool:
         """Whether noise near the effort limits requires a motion with a reserve."""
-        return self._filter.effort_noise > NOISY and self._path_times is None
+        is_noisy = self._filter.effort_noise > NOISY and self._path_times is None
+        return is_noisy and self._reserve_is_feasible
 
     @property
     def _may_adapt(self) -> bool:
@@ -510,6 +512,7 @@ class PlanExecutor:
                 return
             reserve = min(LEAST_RESERVE + RESERVE * point.distance / self._off_plan, MOST_RESERVE)
             on_time = not self._follow_rest(t, lead, 1.0, (1.0 - reserve, *RESERVES))
+            self._reserve_is_feasible = not on_time
         if on_time:  # an error along the path needs no correction
             self._begin += t - begin
             self._filter.reset()

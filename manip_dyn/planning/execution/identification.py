@@ -4,13 +4,17 @@ The momentum balance over the periods from 0 to k of a recorded motion reads, fo
 
     m sum of bodies h = sum of u(t - d) h - passive h - f sum of sign(v) h + c
 
-u are the commands, d is their delay, m the mass ratio, f the dry friction, and c the noise of the
-first velocity. The noise of the velocities is that of the left side. For a given delay, 1 / m,
-f / m and c are linear coefficients. Their most probable values follow from a least-squares problem
-with prior deviations, and the delay from the least residual among candidates. Under constant
-efforts from rest, masses and friction cause the same motion. The prior deviations then divide the
-error between them. Friction that holds a joint at rest is unknown within its limit, so such
-periods are omitted.
+u are the commands, d is their delay, m the mass ratio, f the dry friction, and c the error of the
+first velocity. At the start of a motion, that velocity is known, and c is small. Otherwise a delay
+would be mistaken for c. The noise of the velocities is that of the left side. For a given delay,
+1 / m, f / m and c are linear coefficients with prior deviations (`momentum_regression`), and the
+delay follows from the least residual among candidates. Under constant efforts from rest, masses
+and friction cause the same motion. The prior deviations then divide the error between them.
+Friction that holds a joint at rest is unknown within its limit. Such periods are omitted, or have
+a separate friction if noise hides whether the joint moves.
+
+The parameters change if the assumed ones are significantly less probable. The delay then changes
+if another one is more probable, even if the masses alone could explain the motion.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from manip_dyn.control.state_estimation import white_noise
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.execution.effort_model import EffortModel, inverse_rows
+from manip_dyn.planning.execution.momentum_regression import PLAUSIBLE, Balance, fit
 from manip_dyn.planning.execution.segments import Segment
 from manip_dyn.robot import Robot
 
@@ -35,13 +40,10 @@ LEAST_STATES = 4
 """Minimum number of periods for an identification."""
 MOST_SEGMENTS = 32
 """Maximum number of segments of a command that are recorded."""
-MASS_DEVIATION, FRICTION_DEVIATION = 0.25, 0.06
-"""Prior standard deviations of the inverse mass ratio, and of the friction relative to the effort
-limits. In doubt, an error is attributed to the masses, because friction would help to brake."""
-PLAUSIBLE = 0.6
-"""Largest deviation of the inverse mass ratio from 1. Larger ones are due to pushes."""
 RESOLUTION = 2.5e-4
 """Difference of the candidates of the delay, s."""
+SPREAD, LATER_DEVIATION = 2.5e-3, 5e-4
+"""Range and prior standard deviation of later corrections of an identified delay, s."""
 IMPULSE = 1e-4
 """Error of the momentum balance due to the resolution of the delay, over the effort limit, s."""
 EXACT_IMPULSE = 1e-5
@@ -55,8 +57,13 @@ WEAK = 0.1
 """Effort relative to the limit below which static friction may hold a joint."""
 SIGNIFICANT = 25.0
 """Reduction of the residual (chi squared) from which a parameter is changed."""
+SIGNIFICANT_DELAY = 9.0
+"""Reduction of the residual from which the delay is changed, if a parameter must change."""
 NOISE_INTERVAL = 16
 """Number of states between estimates of the noise."""
+LEAST_NOISE_STATES, LOUDER = 32, 2.0
+"""Number of states from which noise is measured if it is known before the motion, and ratio of
+the measured noise to the known one from which it replaces that."""
 LONGEST_STEP = 1e-3
 """Longest step of a prediction, s."""
 SAME = 1e-9
@@ -99,16 +106,24 @@ class MotionRecord:
         noise: Standard deviations (2, n) of the noise of positions and velocities.
     """
 
-    def __init__(self, robot: Robot, before: Vector, noise: Matrix | None = None):
+    def __init__(
+        self,
+        robot: Robot,
+        before: Vector,
+        noise: Matrix | None = None,
+        start: Vector | None = None,
+    ):
         """Start without states.
 
         Args:
             robot: The arm.
             before: Efforts (n,) before the first command.
             noise: Least standard deviations (2, n) of the noise. Default: 0.
+            start: Velocities (n,) before the first command. Default: at rest.
         """
         n = robot.n
         self._robot, self._before = robot, before
+        self._start = np.zeros(n) if start is None else start
         self.count = 0
         self._times = np.zeros(CAPACITY)
         self._q, self._v = np.zeros((2, CAPACITY, n))
@@ -230,16 +245,16 @@ class MotionRecord:
 
     def _measure_noise(self) -> None:
         states = np.hstack([self._q[: self.count], self._v[: self.count]])
-        if self.count > 3:
+        if self.count > (LEAST_NOISE_STATES if self._least.any() else 3):
             measured = white_noise(self._times[: self.count], states).reshape(2, -1)
-            self.noise = np.maximum(measured, self._least)
+            self.noise = np.where(measured > LOUDER * self._least, measured, self._least)
 
     def identified(self, delay: float, longest: float, model: EffortModel) -> Identified | None:
         """Return delay, masses and friction, or None if there are not enough states.
 
         Args:
             delay: The assumed delay, s. Another delay must be significantly more probable. It is
-                identified only from records that contain the start of the motion.
+                identified from records that contain the start of the motion, and later corrected.
             longest: Longest possible delay, s.
             model: The assumed masses and friction.
         """
@@ -248,7 +263,10 @@ class MotionRecord:
         if self._complete:
             candidates = np.append(candidates, np.arange(0.0, longest, RESOLUTION))
         else:
-            first = int(np.searchsorted(times, times[0] + delay - SAME))
+            if not self._delay_is_known:
+                low, high = max(delay - SPREAD, 0.0), min(delay + SPREAD, longest)
+                candidates = np.append(candidates, np.arange(low, high, RESOLUTION))
+            first = int(np.searchsorted(times, times[0] + candidates.max() - SAME))
         if count - 1 - first < LEAST_STATES:
             return None
         self._measure_noise()
@@ -262,17 +280,34 @@ class MotionRecord:
         drives = np.abs(unexplained[0] + inertia * np.diff(self._v[first:count], axis=0) / spans)
         weak = np.where(slides, drives, WEAK * robot.tau_max).min(axis=0)
         moves = slides | (np.abs(unexplained[0]) > weak) | (self.noise[1] > CREEP)
-        impulses, momenta, rubbing = (
+        unclear = moves * (1.0 - np.abs(signs)) * spans
+        impulses, momenta, rubbing, unclear = (
             np.cumsum(rows, axis=-2)
-            for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans)
+            for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans, unclear)
         )
-        mass, rub = MASS_DEVIATION, FRICTION_DEVIATION * robot.tau_max
+        balance = Balance(momenta - impulses, impulses, rubbing, unclear)
+        noise = first_noise = inertia * self.noise[1]
+        if self._complete:
+            # The first velocity is known from its measurement and from the start of the plan.
+            variance = self.noise[1] ** 2
+            error = variance / (variance + CREEP**2) * (self._v[0] - self._start)
+            momentum = customize(robot).unchecked.mass_matrix(self._q[0]) @ error
+            balance = balance._replace(errors=balance.errors + momentum)
+            first_noise = noise * CREEP / np.sqrt(variance + CREEP**2)
+        resolution = IMPULSE * robot.tau_max
         inverse, friction = 1.0 / model.mass_ratio, model.friction / model.mass_ratio
-        errors, noise = momenta - impulses, inertia * self.noise[1]
-        deviation = noise + IMPULSE * robot.tau_max
-        residuals, *_ = _regression(errors, impulses, rubbing, deviation, mass, rub)
+        assumed = inverse, friction
+        estimate = fit(
+            balance, robot.tau_max, noise + resolution, first_noise + resolution, *assumed
+        )
+        residuals = estimate.residuals
+        if not self._complete:
+            residuals = residuals + ((candidates - delay) / LATER_DEVIATION) ** 2
         best = int(residuals.argmin())
-        if residuals[0] - residuals[best] < SIGNIFICANT:
+        if (
+            estimate.unchanged - residuals[best] < SIGNIFICANT
+            or residuals[0] - residuals[best] < SIGNIFICANT_DELAY
+        ):
             best = 0
         if self._complete:
             elapsed = times[-1] - times[0]
@@ -284,16 +319,16 @@ class MotionRecord:
             return None
         self._delay_is_known &= best == 0
         if self._delay_is_known:
-            deviation = noise + EXACT_IMPULSE * robot.tau_max
-        arrays = impulses[[best]], rubbing, deviation, mass, rub
-        residuals, ratios, frictions, _ = _regression(errors[[best]], *arrays)
-        assumed = errors[[best]] + (1.0 - inverse) * impulses[[best]] + friction * rubbing
-        unlikely = ((inverse - 1.0) / mass) ** 2 + ((friction / rub) ** 2).sum()
-        unchanged = float(_regression(assumed, *arrays)[3][0] + unlikely)
-        plausible = abs(ratios[0]) < PLAUSIBLE  # not for a push
-        if plausible and unchanged - residuals[0] > SIGNIFICANT:
-            inverse = 1.0 + float(ratios[0])
-            friction = np.maximum(-frictions[0], 0.0) / inverse
+            resolution = EXACT_IMPULSE * robot.tau_max
+        balance = balance.of(best)
+        estimate = fit(
+            balance, robot.tau_max, noise + resolution, first_noise + resolution, *assumed
+        )
+        ratio = float(estimate.ratios[0])
+        plausible = abs(ratio) < PLAUSIBLE  # not for a push
+        if plausible and estimate.unchanged - estimate.residuals[0] > SIGNIFICANT:
+            inverse = 1.0 + ratio
+            friction = estimate.frictions[0] / inverse
             rests = np.maximum((~moves).sum(axis=0), 1)
             held = np.abs((~moves * unexplained[best]).sum(axis=0)) / rests
             model = EffortModel(1.0 / inverse, friction)
@@ -396,48 +431,6 @@ def _predicted(
         q = q + h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
         v = v + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
     return q, v
-
-
-def _regression(
-    errors: Matrix,
-    impulses: Matrix,
-    signs: Matrix,
-    deviation: Vector,
-    mass: float,
-    friction: Vector,
-) -> tuple[Vector, Vector, Matrix, Vector]:
-    """Explain errors of the momentum balance by a mass ratio and friction, for each delay.
-
-    Args:
-        errors: Errors of the momenta (d, k, n) for d delays.
-        impulses: Impulses without those of passive efforts (d, k, n).
-        signs: Sums of the signs of the velocities times the period (k, n), s.
-        deviation: Standard deviations of the errors (n,).
-        mass: Prior standard deviation of the coefficient of the impulses.
-        friction: Prior standard deviations of the coefficients of the signs (n,).
-
-    Returns:
-        Residuals (d,), coefficients of the impulses (d,) and of the signs (d, n), and residuals
-        without both (d,).
-    """
-    squares, products, residuals, unchanged = np.zeros((4, len(errors)))
-    solved = []
-    for i, scale in enumerate(deviation):
-        y, x = errors[:, :, i] / scale, impulses[:, :, i] / scale
-        # Columns of the friction and the constant, in units of their prior deviations.
-        columns = np.column_stack([signs[:, i] * friction[i] / scale, np.ones(y.shape[1])])
-        inverse = np.linalg.inv(columns.T @ columns + np.eye(2))
-        of_y, of_x = y @ columns, x @ columns
-        solved.append((of_y @ inverse[:, 0], of_x @ inverse[:, 0]))
-        squares += (x * x).sum(axis=1) - ((of_x @ inverse) * of_x).sum(axis=1)
-        products += (x * y).sum(axis=1) - ((of_x @ inverse) * of_y).sum(axis=1)
-        residuals += (y * y).sum(axis=1) - ((of_y @ inverse) * of_y).sum(axis=1)
-        unchanged += (y * y).sum(axis=1) - of_y[:, 1] ** 2 / (y.shape[1] + 1.0)
-    squares += mass**-2
-    ratios = np.minimum(np.maximum(products / squares, -PLAUSIBLE), PLAUSIBLE)
-    rows = [f * (a - ratios * b) for f, (a, b) in zip(friction, solved, strict=True)]
-    residuals -= ratios * (2.0 * products - ratios * squares)
-    return residuals, ratios, np.array(rows).T, unchanged
 
 
 @compiled(short=True)

@@ -25,15 +25,24 @@ def planned():
     return robot, md.plan_minimum_time(robot, [-0.9, 0.8], [0.7, -0.5])
 
 
-def executed(robot, plan, real, delay=0, extra=0.5, tuning=None):
-    """Return executor and positions (k, n); commands act `delay` periods after the states."""
+def executed(robot, plan, real, delay=0, extra=0.5, tuning=None, seed=None):
+    """Return executor and positions (k, n); commands act `delay` periods after the states.
+
+    With a seed, the states have a noise of 0.001 rad and 0.02 rad/s, which is known.
+    """
     simulation = Simulation(real, plan.q0, np.zeros(robot.n))
-    executor, commands, rows = PlanExecutor(robot, plan, PERIOD, tuning), [], []
+    random = np.random.default_rng(seed)
+    noise = None if seed is None else np.repeat([[1e-3], [0.02]], robot.n, axis=1)
+    executor = PlanExecutor(robot, plan, PERIOD, tuning, noise=noise)
+    commands, rows = [], []
     hold = md.customize(robot).inverse_dynamics(plan.q0, 0.0 * plan.q0, 0.0 * plan.q0)
     for number in range(round((plan.t_final + extra) / PERIOD)):
         now = simulation.time_ns
         rows.append(simulation.q.copy())
-        segments = executor.segments(now * 1e-9, simulation.q, simulation.v)
+        state = np.array([simulation.q, simulation.v])
+        if noise is not None:
+            state += noise * random.standard_normal(noise.shape)
+        segments = executor.segments(now * 1e-9, *state)
         commands.append([(now + round(1e9 * row.offset), row.effort) for row in segments])
         acting = commands[number - delay] if number >= delay else [(0, hold)]
         times = [max(time, now) for time, _ in acting]
@@ -63,6 +72,16 @@ def test_the_delay_of_weak_first_efforts_is_identified():
     plan = md.plan_zero_net_work(robot, PA10_START, PA10_GOAL)
     executor, _ = executed(robot, plan, robot, delay=10, extra=0.06 - plan.t_final)
     assert executor.delay == pytest.approx(10 * PERIOD, abs=3e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_delay_and_masses_are_distinguished_under_known_noise(seed):
+    """Regression: a mass ratio of 2.5 and no delay were identified, 0.85 rad from the path."""
+    robot, plan = planned()
+    real = md.load_robot("rr", mass_scale=1.2, coulomb_friction=0.05 * robot.tau_max)
+    executor, _ = executed(robot, plan, real, delay=3, extra=0.1 - plan.t_final, seed=seed)
+    assert executor.delay == pytest.approx(3 * PERIOD, abs=1e-3)
+    assert executor.pace.mass_ratio == pytest.approx(1.2, abs=0.2)
 
 
 def test_masses_and_friction_are_distinguished():

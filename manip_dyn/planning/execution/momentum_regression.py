@@ -1,0 +1,147 @@
+"""Regression of mass ratio and dry friction on the momentum balance of a motion.
+
+For each joint and each candidate of the delay, the errors y of the momentum balance without
+friction and with the masses of the model are linear in the unknown coefficients::
+
+    y = r x - f s - g u + c
+
+x are the impulses of the commands without those of passive efforts, r the inverse mass ratio
+minus 1, f the dry friction relative to the masses, and s the sums of the signs of the velocities
+times the periods. c is the error of the first momentum. While a joint moves so slowly that its
+direction is unclear, or stands, friction is unknown within its limit. g is its mean in these
+periods, and u are the sums of their durations. All joints share r. The coefficients have normal
+priors (Bishop, Pattern Recognition and Machine Learning, 2006, section 3.3), and f is not
+negative.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Vector
+
+MASS_DEVIATION, FRICTION_DEVIATION = 0.12, 0.06
+"""Prior standard deviations of the inverse mass ratio, and of the friction relative to the effort
+limits. In doubt, an error is attributed to the masses, because friction would help to brake."""
+PLAUSIBLE = 0.6
+"""Largest deviation of the inverse mass ratio from 1. Larger ones are due to pushes."""
+
+
+class Balance(NamedTuple):
+    """Momentum balances over the periods from 0 to k, for d candidates of the delay.
+
+    Attributes:
+        errors: Momenta minus impulses (d, k, n), N m s or N s.
+        impulses: Impulses of the commands without those of passive efforts (d, k, n).
+        directions: Sums of the signs of the velocities times the periods (k, n), s.
+        unclear: Sums of the periods in which the sign is unclear (k, n), s.
+    """
+
+    errors: Matrix
+    impulses: Matrix
+    directions: Matrix
+    unclear: Matrix
+
+    def of(self, candidate: int) -> Balance:
+        """Return the balances of one candidate."""
+        rows = slice(candidate, candidate + 1)
+        return self._replace(errors=self.errors[rows], impulses=self.impulses[rows])
+
+
+class Fit(NamedTuple):
+    """Most probable coefficients for d candidates of the delay.
+
+    Attributes:
+        residuals: Sums (d,) of the squared errors and coefficients, over their deviations.
+        ratios: Inverse mass ratios minus 1 (d,).
+        frictions: Dry friction relative to the masses (d, n), N m or N.
+        unchanged: Residual of the first candidate with the assumed masses and friction.
+    """
+
+    residuals: Vector
+    ratios: Vector
+    frictions: Matrix
+    unchanged: float
+
+
+def fit(
+    balance: Balance,
+    limit: Vector,
+    deviation: Vector,
+    first: Vector,
+    inverse: float,
+    friction: Vector,
+) -> Fit:
+    """Return the most probable coefficients for each candidate of the delay.
+
+    If the errors of a joint are larger than their deviation explains, the model of this joint is
+    incomplete. Its deviation is then the root mean square of the remaining errors.
+
+    Args:
+        balance: Momentum balances.
+        limit: Effort limits (n,), N m or N.
+        deviation: Standard deviations of the errors (n,), N m s or N s.
+        first: Standard deviations of the error of the first momentum (n,).
+        inverse: Assumed inverse mass ratio.
+        friction: Assumed dry friction relative to the masses (n,), N m or N.
+    """
+    errors, impulses, directions, _ = balance
+    prior = FRICTION_DEVIATION * limit
+    residuals, *_ = _solved(balance, prior, deviation, first)
+    best = residuals.sum(axis=1).argmin()
+    excess = residuals[best] / max(len(directions) - 3, 1)
+    deviation = deviation * np.sqrt(np.maximum(excess, 1.0))
+    residuals, ratios, frictions, _ = _solved(balance, prior, deviation, first)
+    assumed = errors[:1] + (1.0 - inverse) * impulses[:1] + friction * directions
+    *_, unchanged = _solved(
+        balance._replace(errors=assumed, impulses=impulses[:1]), prior, deviation, first
+    )
+    unlikely = ((inverse - 1.0) / MASS_DEVIATION) ** 2 + ((friction / prior) ** 2).sum()
+    return Fit(
+        residuals.sum(axis=1) + (ratios / MASS_DEVIATION) ** 2,
+        ratios,
+        frictions,
+        float(unchanged[0] + unlikely),
+    )
+
+
+def _solved(
+    balance: Balance, prior: Vector, deviation: Vector, first: Vector
+) -> tuple[Matrix, Vector, Matrix, Vector]:
+    """Return residuals (d, n) without those of the ratios, ratios (d,), frictions (d, n).
+
+    The last result (d,) are the residuals without mass ratio and friction.
+    """
+    shape, count = balance.errors.shape[::2], len(balance.directions)
+    sums = np.zeros((2, 3, *shape))  # products xx, xy, yy with and without friction
+    of_x, of_y = np.zeros((2, *shape))
+    for i, scale in enumerate(deviation):
+        y, x = balance.errors[:, :, i] / scale, balance.impulses[:, :, i] / scale
+        # Columns in units of the prior deviations of their coefficients.
+        columns = np.column_stack(
+            [
+                balance.directions[:, i] * prior[i] / scale,
+                balance.unclear[:, i] * prior[i] / scale,
+                np.full(count, first[i] / scale),
+            ]
+        )
+        square = columns.T @ columns + np.eye(3)
+        for k, rows in enumerate((columns, columns[:, 1:])):
+            inverse = np.linalg.inv(square[k:, k:])
+            x_rows, y_rows = x @ rows, y @ rows
+            x_part, y_part = x_rows @ inverse, y_rows @ inverse
+            sums[k, 0, :, i] = (x * x).sum(axis=1) - (x_part * x_rows).sum(axis=1)
+            sums[k, 1, :, i] = (x * y).sum(axis=1) - (x_part * y_rows).sum(axis=1)
+            sums[k, 2, :, i] = (y * y).sum(axis=1) - (y_part * y_rows).sum(axis=1)
+            if k == 0:
+                of_x[:, i], of_y[:, i] = x_part[:, 0], y_part[:, 0]
+    xx, xy, yy = sums[0]
+    for _ in range(2):
+        ratios = xy.sum(axis=1) / (xx.sum(axis=1) + MASS_DEVIATION**-2)
+        ratios = np.minimum(np.maximum(ratios, -PLAUSIBLE), PLAUSIBLE)
+        frictions = prior * (ratios[:, None] * of_x - of_y)
+        xx, xy, yy = np.where(frictions < 0.0, sums[1], sums[0])  # friction is not negative
+    residuals = yy - ratios[:, None] * (2.0 * xy - ratios[:, None] * xx)
+    return residuals, ratios, np.maximum(frictions, 0.0), sums[1, 2].sum(axis=1)
