@@ -11,17 +11,17 @@ import numpy as np
 from manip_dyn.control.state_estimation import SIGMAS
 from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.deprecation import renamed_arguments
-from manip_dyn.planning.execution.arrival import SPEED, Arrival
+from manip_dyn.planning.execution.arrival import SPEED, Arrival, Breakaway
 from manip_dyn.planning.execution.disturbance import DisturbanceObserver
 from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.planning.execution.path_following import (
-    RECOVERY,
     SLOWEST,
     PathMotion,
     PathPoint,
     PlanPath,
+    SpeedMargin,
 )
 from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
@@ -39,12 +39,8 @@ PAUSE = 0.5
 """Time at rest after a failed attempt to follow the rest of the path, s."""
 CAUTIOUS = 0.75
 """Largest speed before a suspected delay is identified, as a fraction of the limit."""
-MOST_MARGIN = 0.7
-"""Largest fraction of the speeds that remains unused because of speed errors."""
 SETTLING = 4
 """Periods in addition to the delay before a new motion is compared with the states."""
-SPEED_LAG = 0.03
-"""Speed error, as a fraction of the speed limit, above which the motion changes."""
 LAG = 0.1
 """Fraction of `Tuning.off_plan` above which a position error changes the motion."""
 NOISY = 0.01
@@ -74,14 +70,6 @@ SLIP = 50.0
 """Speed error per position error that feedback removes without another timing, 1/s."""
 CELLS_AHEAD = 4
 """Maximum number of cells in a horizon that a transport delay extends beyond a period."""
-BREAKAWAY, NEAR = 0.9, 5.0
-"""Fraction of the identified friction that is compensated at rest, and the multiple of
-`Tuning.tolerance` from which it is compensated."""
-STUCK, STIFFEST = 10.0, 0.25
-"""Time at rest after which friction is fully compensated, in horizons, and the largest stiffness
-of the compensation times the horizon, relative to the damping."""
-SETTLED = 1.0
-"""Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
 LONGEST_DELAY = 0.02
 """Longest delay beyond the assumed one that can be identified, s."""
 
@@ -215,8 +203,8 @@ class PlanExecutor:
         self._path_times: Vector | None = None
         self._resumed_at: float | None = None
         self._paused = self._waits = False
-        self._settles_at, self._margin, self._margin_time = -np.inf, 0.0, 0.0
-        self._reserve_is_feasible = True
+        self._settles_at, self._reserve_is_feasible = -np.inf, True
+        self._margin = SpeedMargin(robot)
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
         self._adapts = backup is None and not self._moves_on and np.isfinite(self._off_plan)
         self._longest = self.delay + LONGEST_DELAY
@@ -226,7 +214,7 @@ class PlanExecutor:
         self._filter = ErrorFilter(robot, self._tuning, self._period, plan.qf)
         self._observer: DisturbanceObserver | None = None
         self._updated_at: float | None = None
-        self._stuck = self._zero
+        self._breakaway = Breakaway(self._tuning, self._period, self._filter.inertia)
 
     @property
     def arrived(self) -> bool:
@@ -362,7 +350,9 @@ class PlanExecutor:
             self._begin,
             self.goal,
             self._threshold if self._may_adapt else self._off_plan,
-            self._speed_errors if self._may_adapt else np.full(self._robot.n, np.inf),
+            self._margin.errors(self._record.noise[1])
+            if self._may_adapt
+            else np.full(self._robot.n, np.inf),
             self._stopping,
             self._updated_at,
             self._feedback.sum,
@@ -405,9 +395,10 @@ class PlanExecutor:
         # Measured positions and velocities (n,), filtered under noise.
         measured = self._filter.state(q, v, q_ref, v_ref, self._record.noise)
         error = float(np.abs(measured[0] - q_ref).max())
-        is_fast = bool((np.abs(measured[1] - v_ref) > self._speed_errors).any())
+        noise = self._record.noise[1]
+        is_fast = bool((np.abs(measured[1] - v_ref) > self._margin.errors(noise)).any())
         if is_fast and not self._record.is_starting:
-            self._note_speed(t, np.abs(measured[1]) - np.abs(v_ref))
+            self._margin.note(t, np.abs(measured[1]) - np.abs(v_ref), noise)
         differs = (error > self._threshold or is_fast) and t > self._settles_at
         if (
             self._may_adapt
@@ -431,7 +422,13 @@ class PlanExecutor:
         rows = self._reference.segments(t - self._begin, self.horizon)
         correction = correction - self.disturbance
         if self._over(t):
-            correction = correction - self._breakaway(measured[0] - q_ref, v)
+            correction = correction - self._breakaway.efforts(
+                measured[0] - q_ref,
+                self._arrival.is_slow(v),
+                self._model.friction,
+                self._record.noise[0],
+                self.horizon,
+            )
         return distinct(
             [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
         )
@@ -448,22 +445,6 @@ class PlanExecutor:
             against = -np.sign(self._reference.v[-2]) * self._observer.effort
             self._model = self._model.with_friction(self._model.friction + against, self._robot)
         self._observer.effort = self._zero
-
-    def _breakaway(self, error: Vector, v: Vector) -> Vector:
-        """Return efforts (n,) against which friction holds the joints at rest near the goal.
-
-        They have the sign of the position error (n,), and are smaller than the friction. Near the
-        goal they act like a spring of stiffness K. With a delay d of the feedback, it reduces the
-        damping D by K d. Therefore K d is at most `STIFFEST` times D. The efforts increase with
-        the time at rest, because friction holds no joint that moves back and forth.
-        """
-        friction = BREAKAWAY * self._model.friction
-        longer = self._stuck + self._period / (STUCK * self.horizon)
-        self._stuck = np.where(self._arrival.is_slow(v), np.minimum(longer, 1.0), 0.0)
-        band = NEAR * self._tuning.tolerance + SIGMAS * self._record.noise[0]
-        stiffest = STIFFEST * self._tuning.damping / self.horizon * self._filter.inertia
-        spring = np.minimum(friction / band, stiffest) * error
-        return self._stuck * np.minimum(np.maximum(spring, -friction), friction)
 
     @property
     def _lacks_reserve(self) -> bool:
@@ -505,7 +486,7 @@ class PlanExecutor:
         waited, self._waits = self._waits, False
         if waited:
             on_time = False
-            self._margin, self._margin_time = max(self._margin_at(t), 1.0 - CAUTIOUS), t
+            self._margin.leave(t, 1.0 - CAUTIOUS)
         noisy = self._lacks_reserve
         if not on_time or noisy or explained:
             if not (explained or noisy or waited) and error < UNEXPLAINED * self._lag:
@@ -537,19 +518,6 @@ class PlanExecutor:
         efforts = self._sampled.efforts[[self._sampled.cell(time + o) for o in offsets[:-1]]]
         self._follow_path(t, motion.after(lead, offsets, efforts))
 
-    @property
-    def _speed_errors(self) -> Vector:
-        """Speed errors (n,) above which the motion changes, rad/s or m/s."""
-        return SPEED_LAG * self._robot.v_max + SIGMAS * self._record.noise[1]
-
-    def _note_speed(self, t: float, excess: Vector) -> None:
-        """Leave the excess of the speeds (n,) over those of the motion as a margin."""
-        share = float(((excess - SIGMAS * self._record.noise[1]) / self._robot.v_max).max())
-        self._margin, self._margin_time = min(max(share, self._margin_at(t)), MOST_MARGIN), t
-
-    def _margin_at(self, t: float) -> float:
-        return self._margin * math.exp((self._margin_time - t) / RECOVERY)
-
     def _lead(self, point: PathPoint) -> Lead:
         """Return the motion until the next command acts, from the current point of the path."""
         predicted = self._record.predicted(self.delay, self._model, self.disturbance)
@@ -565,7 +533,7 @@ class PlanExecutor:
         self, t: float, lead: Lead, fastest: float, fractions: tuple[float, ...]
     ) -> bool:
         """Follow the path after a lead; return whether this is feasible."""
-        margin = self._margin_at(t)
+        margin = self._margin.at(t)
         for fraction in fractions:
             motion = self._path.follow(
                 lead.points[-1].time, lead.rate, self._model, fraction, fastest, margin
@@ -601,7 +569,9 @@ class PlanExecutor:
         over, updated_at = t >= end, self._updated_at
         integrates = over or (self.returns > 0 and self._observer is None)
         if updated_at is not None and integrates:
-            error = self._unsettled(q, v) * (q_ref - q) if over else q_ref - q
+            error = q_ref - q
+            if over and self._model.friction.any():
+                error = self._arrival.unsettled(q - self.goal, v) * error
             self._feedback.integrate(error, t - updated_at)
         if over and not self.arrived and not self._monitor.stopped:
             self._arrival.update(self.goal, end)
@@ -610,17 +580,6 @@ class PlanExecutor:
             else:
                 self._monitor.note(t, self._feedback.saturated, q, self.goal)
         self._updated_at = t
-
-    def _unsettled(self, q: Vector, v: Vector) -> Vector:
-        """Return 1 for joints away from the goal or in motion, otherwise 0 (n,).
-
-        Friction holds the other joints. An integral would let them creep around the goal.
-        """
-        if not self._model.friction.any():
-            return np.ones(len(q))
-        near = self._tuning.tolerance * (SETTLED if self.arrived else 0.5)
-        unsettled = (np.abs(q - self.goal) > near) | (np.abs(v) > SPEED * near)
-        return np.where(unsettled, 1.0, 0.0)
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
         """Follow a motion that is not along the path. See also `_follow_path`."""

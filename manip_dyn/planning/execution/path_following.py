@@ -9,12 +9,14 @@ Pham, "A new approach to time-optimal path parameterization based on reachabilit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.control.state_estimation import SIGMAS
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.execution.effort_model import EffortModel, PathComponents, PathEfforts
@@ -30,6 +32,10 @@ SLOWEST = 0.02
 """Lowest rate at which the path is followed."""
 FASTEST = 1.2
 """Highest rate at which a motion starts."""
+SPEED_LAG = 0.03
+"""Speed error, as a fraction of the speed limit, above which the motion changes."""
+MOST_MARGIN = 0.7
+"""Largest fraction of the speeds that remains unused because of speed errors."""
 RECOVERY = 0.5
 """Time constant with which a margin of the speeds decays, s of the plan."""
 BISECTIONS = 20
@@ -92,6 +98,34 @@ class PathMotion(NamedTuple):
         )
         times = np.append([point.time for point in first], self.plan_times)
         return PathMotion(motion, times, self.slowest)
+
+
+class SpeedMargin:
+    """Fraction of the speeds that a motion leaves unused after a joint was too fast.
+
+    The margin is the largest excess over the speeds of the motion. It decays within `RECOVERY`.
+    """
+
+    def __init__(self, robot: Robot):
+        """Start without a margin."""
+        self._limit, self._margin, self._time = robot.v_max, 0.0, 0.0
+
+    def errors(self, noise: Vector) -> Vector:
+        """Return speed errors (n,) above which a motion changes, given the noise (n,)."""
+        return SPEED_LAG * self._limit + SIGMAS * noise
+
+    def note(self, t: float, excess: Vector, noise: Vector) -> None:
+        """Record the excess of the speeds (n,) at time `t` (s), given their noise (n,)."""
+        fraction = float(((excess - SIGMAS * noise) / self._limit).max())
+        self._margin, self._time = min(max(fraction, self.at(t)), MOST_MARGIN), t
+
+    def leave(self, t: float, fraction: float) -> None:
+        """Set the margin at time `t` (s) to at least a fraction."""
+        self._margin, self._time = max(self.at(t), fraction), t
+
+    def at(self, t: float) -> float:
+        """Return the margin at time `t`, s."""
+        return self._margin * math.exp((self._time - t) / RECOVERY)
 
 
 class PlanPath:
