@@ -3,10 +3,12 @@
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import manip_dyn as md
 from manip_dyn import ManipDynError
+from manip_dyn.control import Brake
 from manip_dyn.ros import RESET_SETTLING, FreshCommands, sent_at, simulated_arm
 from manip_dyn.simulation import CommandedArm, Simulation, held
 
@@ -140,3 +142,22 @@ def test_the_source_timestamp_is_preferred():
     assert sent_at({"source_timestamp": 5, "received_timestamp": 7}) == 5
     assert sent_at({"source_timestamp": 0, "received_timestamp": 7}) == 7
     assert abs(sent_at({}) - time.time_ns()) < 60 * SECOND
+
+
+def test_the_energy_of_an_arm_that_was_too_fast_decreases_until_it_rests():
+    """Full efforts act again from rest, but not while the arm brakes."""
+    robot = md.load_robot("pa10")
+    kernels, zero = md.customize(robot), np.zeros(robot.n)
+    simulation = Simulation(robot, zero, zero)
+    commands = FreshCommands(CommandedArm(simulation, Brake(kernels)), brakes_if_too_fast=True)
+    full, energies = held(robot, robot.tau_max), [[0.0]]
+    for _ in range(200):
+        if not commands.stopping:
+            energies.append([])
+        commands.command(full, time.time_ns())
+        commands.advance(5 * PERIOD)
+        v = simulation.v
+        energies[-1].append(float(v @ kernels.mass_matrix(simulation.q) @ v) / 2.0)
+    brakes = [rows for rows in energies if len(rows) > 2]
+    assert len(brakes) >= 3
+    assert all(np.all(np.diff(rows) < 0.0) for rows in brakes)
