@@ -703,6 +703,43 @@ def test_plan_is_checked_in_a_scene(position, code, tmp_path, capsys):
     assert ("post" in clearance["pair"]) == bool(code)
 
 
+@pytest.mark.parametrize(("position", "code"), [("[0.5, 0.0, 0.6]", 3), ("[2.0, 2.0, 0.0]", 0)])
+def test_track_and_simulate_are_checked_in_a_scene(position, code, tmp_path, capsys):
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(f"objects: {{ball: {{sphere: 0.2, position: {position}}}}}")
+    circle = ["track", "pa10", "--center", "0.5,0,0.6", "--rate", "1", "--step", "0.05"]
+    fall = ["simulate", "ibm7535", "--duration", "0.1"]
+    for words in (circle, fall):
+        assert main([*words, "--json", "--scene", str(scene)]) == code
+        clearance = json.loads(capsys.readouterr().out)["clearance"]
+        assert clearance["status"] == ("collision" if code else "clear")
+        assert ("ball" in clearance["pair"]) == bool(code)
+
+
+def test_invalid_scenes_are_one_line_with_the_object(tmp_path, capsys):
+    scene = tmp_path / "scene.yaml"
+    for entry, reason in (("box: [1, 2]", "size of a box"), ("sphere: 1, link: a", "link must")):
+        scene.write_text(f"objects: {{part: {{{entry}}}}}")
+        words = ["plan", "ibm7535", "--start", "0.76,0.2618", "--goal", "0,0"]
+        assert main([*words, "--scene", str(scene)]) == 2
+        message = capsys.readouterr().err
+        assert f"object 'part': {reason}" in message
+        assert message.count("\n") == 1
+
+
+def test_collision_models_require_no_masses(tmp_path, capsys):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        '<robot name="arm"><link name="base"/><link name="ball"><collision><geometry>'
+        '<sphere radius="0.1"/></geometry></collision></link><joint name="j" type="continuous">'
+        '<parent link="base"/><child link="ball"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    assert main(["robots", str(urdf)]) == 2
+    assert "has no mass" in capsys.readouterr().err
+    assert main(["robots", str(urdf), "--collision"]) == 0
+    assert re.search(r"ball +sphere", capsys.readouterr().out)
+
+
 def test_robots_describes_the_collision_model(capsys):
     assert main(["robots", "ibm7535", "--collision"]) == 0
     text = capsys.readouterr().out

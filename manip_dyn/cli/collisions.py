@@ -59,12 +59,13 @@ def loaded_robot(options: argparse.Namespace) -> Robot:
 
 
 def scene_of(options: argparse.Namespace) -> Scene | None:
-    """Read the file of the option --scene; return None without it."""
-    if options.scene is None:
-        return None
-    from manip_dyn.collision import load_scene
+    """Return the scene of the option --scene, or None without it. The file is read once."""
+    if isinstance(options.scene, str):
+        from manip_dyn.collision import load_scene
 
-    return load_scene(options.scene)
+        options.scene = load_scene(options.scene)
+    scene: Scene | None = options.scene
+    return scene
 
 
 def _finite(value: float) -> float | None:

@@ -59,7 +59,7 @@ def configure_robots(command: argparse.ArgumentParser) -> None:
 
 
 def _robots(options: argparse.Namespace) -> int:
-    from manip_dyn.robot import load_robot
+    from manip_dyn.robot import load_kinematics, load_robot
 
     if options.robot is None:
         counts = [(name, load_robot(name).n) for name in bundled_robots()]
@@ -67,7 +67,9 @@ def _robots(options: argparse.Namespace) -> int:
         text = "".join(f"{name:<22} {joints}\n" for name, joints in rows)
         print_table(("", ""), rows, lambda: text)
         return DONE
-    robot = robot_of(options)
+    # Collision checks require no masses.
+    load = load_kinematics if options.collision else load_robot
+    robot = load(options.robot, **load_arguments(options))
     print(f"{robot.name}: {robot.n} joints, {robot.base} to {robot.tip}")
     columns = (robot.joint_names, robot.joint_types, robot.q_min, robot.q_max, robot.v_max)
     table = [

@@ -53,7 +53,7 @@ class JointCurve:
             raise ManipDynError("positions of a motion must be finite, got NaN or infinity.")
         jumps = np.abs(self.coefficients[1:, 0] - self.coefficients[:-1, -1])
         largest = jumps.max(axis=0, initial=0.0)
-        if largest.max() > LARGEST_JUMP:
+        if largest.max(initial=0.0) > LARGEST_JUMP:
             k = int(jumps.max(axis=1).argmax())
             raise ManipDynError(
                 f"motion must be continuous, got a jump of {largest.max():g} at "

@@ -113,6 +113,12 @@ def collision_model(robot: Robot, scene: Scene | None = None) -> CollisionModel:
     return _with_scene(robot, scene) if scene else _of_robot(robot)
 
 
+def _mass(link: Element) -> float:
+    """Return the mass of a link, kg. Mere frames often have an ``<inertial>`` without mass."""
+    mass = link.find("inertial/mass")
+    return 0.0 if mass is None else float(mass.get("value", "0"))
+
+
 @lru_cache(maxsize=16)
 def _of_robot(robot: Robot) -> CollisionModel:
     root = ElementTree.fromstring(robot.urdf)
@@ -120,8 +126,7 @@ def _of_robot(robot: Robot) -> CollisionModel:
     for link in root.iter("link"):
         shapes = list(_shapes_of_link(robot, link))
         geometries += shapes
-        has_mass = link.find("inertial") is not None or link.find("visual") is not None
-        if not shapes and has_mass:
+        if not shapes and (link.find("visual") is not None or _mass(link) > 0.0):
             without_shape.append(link.get("name", ""))
     bodies = {geometry.owner: geometry.body for geometry in geometries}
     links = list(bodies)
@@ -248,8 +253,8 @@ def random_postures(robot: Robot, count: int, seed: int = 0) -> Matrix:
 def _with_finer_meshes(model: CollisionModel) -> CollisionModel:
     """Divide meshes whose hulls always touch, and leave out pairs that always touch nevertheless.
 
-    Only meshes are divided that often do not touch without hulls. With an SRDF, no pair is left
-    out.
+    Only meshes are divided that often do not touch without hulls. Meshes with too many triangles
+    for this test remain hulls. With an SRDF, no pair is left out.
     """
     contacts = frequent_contacts(model, model.pairs, ALWAYS)
     surfaces = _with_meshes(model, _links(contacts), convex=False)
@@ -297,7 +302,9 @@ def _with_meshes(model: CollisionModel, links: set[str], **changes: Any) -> Coll
     """Return the model with changed arguments of each `Mesh` of some links."""
     geometries = tuple(
         geometry._replace(shape=replace(geometry.shape, **changes))
-        if geometry.owner in links and isinstance(geometry.shape, Mesh)
+        if geometry.owner in links
+        and isinstance(geometry.shape, Mesh)
+        and (changes.get("convex", True) or geometry.shape.has_surface)
         else geometry
         for geometry in model.geometries
     )
@@ -354,7 +361,10 @@ def placed(robot: Robot, entry: SceneObject) -> Geometry:
     """
     rotation, translation, body = entry.rotation, entry.position, -1
     if entry.link is not None:
-        frame = robot.frame(entry.link)
+        try:
+            frame = robot.frame(entry.link)
+        except ManipDynError as error:
+            raise ManipDynError(f"object '{entry.name}': {error}") from error
         body = frame.body
         translation = frame.translation + frame.rotation @ translation
         rotation = frame.rotation @ rotation

@@ -259,7 +259,10 @@ def _scene(content: Any, folder: Path) -> Scene:
                 f"object '{name}' must have one of {', '.join(SHAPES)}, got "
                 f"{', '.join(kinds) or 'none'}."
             )
-        shape = _shape(f"{kinds[0]} of '{name}'", kinds[0], entry[kinds[0]], folder)
+        try:
+            shape = _shape(kinds[0], entry[kinds[0]], folder)
+        except ManipDynError as error:
+            raise ManipDynError(f"object '{name}': {error}") from error
         scene = scene.add(str(name), shape, **{k: entry[k] for k in PLACEMENT if k in entry})
     return scene
 
@@ -270,18 +273,18 @@ def _mapping(name: str, value: Any) -> dict[str, Any]:
     return value or {}
 
 
-def _shape(where: str, kind: str, value: Any, folder: Path) -> Shape:
+def _shape(kind: str, value: Any, folder: Path) -> Shape:
     if kind == "box":
         return Box(value)
     if kind == "sphere":
         return Sphere(value)
     if kind == "half_space":
-        mapping(where, {} if value is None else value, ())
+        mapping(kind, {} if value is None else value, ())
         return HalfSpace()
     if kind == "mesh" and isinstance(value, str):
         value = {"file": value}
     keys = SHAPES[kind]
-    value = mapping(where, value, keys, required=keys[:1] if kind == "mesh" else keys)
+    value = mapping(kind, value, keys, required=keys[:1] if kind == "mesh" else keys)
     if kind == "mesh":
         return Mesh(**{**value, "file": str(folder / str(value["file"]))})
     return Cylinder(**value) if kind == "cylinder" else Capsule(**value)

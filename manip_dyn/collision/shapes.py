@@ -175,6 +175,9 @@ class Mesh:
             it.
         hulls: Largest number of convex hulls. With 1, the mesh is replaced with its convex hull.
             More hulls exclude more of the space between the arms of a fork or in a bin.
+        factors: Factors (3,) for each axis.
+        has_surface: Whether the file has at most `MOST_TRIANGLES` triangles, so that `convex` may
+            be False.
     """
 
     file: str
@@ -182,6 +185,7 @@ class Mesh:
     convex: bool = False
     hulls: int = 1
     factors: tuple[float, ...] = field(init=False, repr=False)
+    has_surface: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the scale and read the file."""
@@ -192,8 +196,9 @@ class Mesh:
         object.__setattr__(self, "factors", tuple(factors.tolist()))
         truth("convex of a mesh", self.convex)
         object.__setattr__(self, "hulls", whole_number("hulls of a mesh", self.hulls, 1))
-        count = len(self.triangles)
-        if not self.convex and count > MOST_TRIANGLES:
+        count = len(read_mesh(self.file, self.factors).triangles)
+        object.__setattr__(self, "has_surface", count <= MOST_TRIANGLES)
+        if not self.convex and not self.has_surface:
             raise ManipDynError(
                 f"mesh '{self.file}' must have at most {MOST_TRIANGLES} triangles, got {count}. "
                 "Simplify it, or replace it with its convex hull by convex=True."

@@ -34,7 +34,7 @@ from manip_dyn.ros.runtime.execution import unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import LATCHED, PolledSubscription
 from manip_dyn.ros.scene_markers import CLOSEST, DISTANCE, KINDS
 from manip_dyn.simulation import simulate
-from manip_dyn.viewer.figures import robot_figure
+from manip_dyn.viewer.figures import robot_figure, robot_poses
 from manip_dyn.viewer.motions import joint_scopes, trail
 from manip_dyn.viewer.scene import (
     Closest,
@@ -342,7 +342,7 @@ def obstacles_of(markers: list[Marker], robot: Robot) -> Figure:
                     triangles=(corners, np.arange(len(corners)).reshape(-1, 3)),
                 )
             )
-    return Figure("scene", tuple(parts), robot_figure(robot).poses, 1.0)
+    return Figure("scene", tuple(parts), robot_poses(robot), 1.0)
 
 
 def closest_of(markers: list[Marker]) -> Closest | None:

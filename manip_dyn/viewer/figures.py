@@ -6,7 +6,7 @@ Robots are drawn with the shapes of the URDF, or with rods and joint hubs.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -192,6 +192,11 @@ def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
             )
         ),
     )
+
+
+def robot_poses(robot: Robot) -> Callable[[Vector], Poses]:
+    """Return the function of the poses of all bodies for joint positions (n,), see `Figure`."""
+    return _ForwardKinematics(robot).poses
 
 
 class _ForwardKinematics:

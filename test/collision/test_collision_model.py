@@ -1,5 +1,7 @@
 """Collision models of robots: shapes, pairs, padding, and laws of distances."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from arms import PANDA, UR5, example
@@ -157,6 +159,17 @@ def test_links_without_shapes_are_named():
     assert md.clearance(robot, np.zeros(2)).distance == np.inf
     assert md.PostureCheck(robot).are_clear(np.zeros((3, 2))).all()
     assert md.check_motion(robot, np.eye(2)).clear
+
+
+def test_frames_without_mass_and_visual_shape_need_no_collision_shape():
+    frame = '<inertial><mass value="0"/></inertial>'
+    joint = '<joint name="j" type="fixed"><parent link="{}"/><child link="{}"/></joint>'
+    plain = md.load_robot("rr")
+    root = ElementTree.fromstring(plain.urdf)
+    for element in (f'<link name="camera">{frame}</link>', joint.format(plain.tip, "camera")):
+        root.append(ElementTree.fromstring(element))
+    robot = md.load_robot(ElementTree.tostring(root, encoding="unicode"), tip=plain.tip)
+    assert collision_model(robot).without_shape == collision_model(plain).without_shape
 
 
 def test_pairs_in_permanent_contact_are_not_checked():

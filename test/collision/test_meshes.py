@@ -76,6 +76,21 @@ def test_meshes_whose_hulls_always_touch_are_divided(fork):
     assert md.check_motion(robot, [np.zeros(3), np.full(3, 0.01)]).clear
 
 
+def test_meshes_with_many_triangles_remain_hulls(tmp_path):
+    corners = np.zeros((20_001, 4, 3), dtype="<f4")
+    corners[:, 1:] = [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0]]
+    corners[0, 1] = [0.0, 0.0, 0.1]
+    rows = np.zeros(len(corners), dtype=[("corners", "<f4", (4, 3)), ("attribute", "<u2")])
+    rows["corners"] = corners
+    file = tmp_path / "many.stl"
+    file.write_bytes(bytes(80) + np.uint32(len(rows)).tobytes() + rows.tobytes())
+    mesh = collision(f'<mesh filename="{file}"/>')
+    model = collision_model(md.load_robot(_chain(mesh, collision('<sphere radius="0.2"/>'))))
+    assert "200 of 200" in model.unchecked["l0", "l2"]
+    with pytest.raises(md.ManipDynError, match="must have at most 20000 triangles, got 20001"):
+        md.Mesh(str(file))
+
+
 def test_numbers_of_hulls_are_positive(fork):
     with pytest.raises(md.ManipDynError, match="hulls of a mesh must be"):
         md.Mesh(fork, convex=True, hulls=0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from collision_cases import (
     check_planted_cases,
+    collision,
     moving_ball,
     random_arm,
     random_scene,
@@ -17,6 +18,7 @@ from scipy.interpolate import CubicSpline, PPoly
 
 import manip_dyn as md
 from manip_dyn.collision import JointCurve, interpolated_curve, joint_curve, sampled_curve
+from manip_dyn.robot import load_kinematics
 
 BAND = 1e-6
 """Clearance below which a result may be undecided, m."""
@@ -247,3 +249,9 @@ def test_trajectory_message_that_collides_between_its_points():
 def test_invalid_trajectory_messages_are_rejected(names, times, fields, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.check_motion(moving_ball("prismatic"), trajectory_message(names, times, **fields))
+
+
+def test_robots_without_joints_are_checked():
+    solid = collision('<sphere radius="0.1"/>')
+    robot = load_kinematics(f'<robot name="post"><link name="base">{solid}</link></robot>')
+    assert md.check_motion(robot, np.zeros((2, 0)), md.Scene()).clear

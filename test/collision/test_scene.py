@@ -54,12 +54,15 @@ def test_equal_scenes_are_equal_also_after_pickling(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("objects: {a: {box: [1, 2]}}", "size of a box must"),
+        ("objects: {a: {box: [1, 2]}}", "object 'a': size of a box must"),
         ("objects: {a: {box: [1, 2, -1]}}", "above 0 m"),
         ("objects: {a: {sphere: 1, box: [1, 1, 1]}}", "must have one of"),
         ("objects: {a: {position: [0, 0, 0]}}", "got none"),
         ("objects: {a: {sphere: 1, pose: 3}}", "unknown key 'pose'"),
-        ("objects: {a: {cylinder: {radius: 1}}}", "must have the key 'length'"),
+        (
+            "objects: {a: {cylinder: {radius: 1}}}",
+            "object 'a': cylinder must have the key 'length'",
+        ),
         ("objects: {a: {sphere: 0.1, padding: -1}}", "padding of 'a'"),
         ("objects: {a: {half_space: {}, link: tool0}}", "must be None"),
         ("objects: {a: {sphere: 1, mass: 2}}", "must be 0 kg without link"),

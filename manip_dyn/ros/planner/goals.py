@@ -251,6 +251,7 @@ class Trajectories:
         """Store the planner, its arm and the estimator of its states."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
         self._estimator = estimator
+        self._clear: tuple[TrajectoryGoal, MeasuredState] | None = None
 
     def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
         """Raise `RejectedTrajectoryError` if a trajectory may not begin now."""
@@ -279,8 +280,10 @@ class Trajectories:
             raise RejectedTrajectoryError(Code.INVALID_GOAL, reason)
         if len(goal.waypoints) == 1:
             goal.start_ns(measured.stamp_ns)
-        else:
+        elif self._clear is None or self._clear[0] is not goal or self._clear[1] is not measured:
+            # A message is checked and begun in one callback, from the same state.
             self._check_collisions(goal.checked_motion(self._robot, *measured))
+            self._clear = goal, measured
         return measured
 
     def _check_collisions(self, motion: JointSplines) -> None:
