@@ -1,6 +1,6 @@
 """Random arms, scenes and motions for collision checks, and planted cases with exact distances.
 
-``python test/collision_cases.py COUNT`` checks planted cases and prints the results.
+``python test/collision_cases.py COUNT [SEED]`` checks planted cases and prints the results.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -127,6 +129,43 @@ def two_balls(radius, size, gap):
     return md.load_robot(f'<robot name="balls"><link name="base"/>{"".join(links)}</robot>')
 
 
+_folder = TemporaryDirectory()
+CHANNEL = [(-2, -1), (2, -1), (2, 3), (1, 3), (1, 0), (-1, 0), (-1, 3), (-2, 3)]
+"""Corners (x, y) of the cross-section of a channel with the hollow -1 < x < 1, y > 0."""
+
+
+@lru_cache(maxsize=8)
+def channel(radius):
+    """Return an arm that moves a ball along x and y in a mesh of a channel, which is divided.
+
+    The single hull of the mesh always touches the ball. The walls of the hollow, 2 m apart, are
+    faces of hulls for y > 1 m, where the ball moves.
+    """
+    path = Path(_folder.name) / "channel.obj"
+    caps = [(1, 2, 5), (1, 5, 6), (1, 6, 8), (6, 7, 8), (2, 3, 5), (3, 4, 5)]
+    lines = [f"v {x} {y} {z}" for z in (-1, 1) for x, y in CHANNEL]
+    lines += [f"f {a + 8} {b + 8} {c + 8}\nf {c} {b} {a}" for a, b, c in caps]
+    sides = [(a, a % 8 + 1) for a in range(1, 9)]
+    lines += [f"f {a} {b} {b + 8}\nf {a} {b + 8} {a + 8}" for a, b in sides]
+    path.write_text("\n".join(lines))
+    mesh = collision(f'<mesh filename="{path}"/>')
+    shapes = "", collision(f'<sphere radius="{radius}"/>')
+    links = "".join(
+        LINK.format(
+            k=k,
+            shape=shapes[k],
+            kind="prismatic",
+            parent="l0" if k else "base",
+            xyz="0 1 0",
+            rpy="0 0 0",
+            axis=("0 1 0", "1 0 0")[k],
+        ).replace('lower="-3" upper="3"', 'lower="-0.3" upper="0.6"')
+        for k in range(2)
+    )
+    base = f'<link name="base">{mesh}</link>'
+    return md.load_robot(f'<robot name="channel">{base}{links}</robot>')
+
+
 _ball = lru_cache(maxsize=64)(moving_ball)
 RADII = (0.01, 0.03, 0.1)
 
@@ -134,10 +173,11 @@ RADII = (0.01, 0.03, 0.1)
 def planted_case(rng):
     """Return an arm, a motion, a scene, and the exact least distance (m) of the motion.
 
-    A ball passes a sphere, capsule or thin plate on a line or a circle, reverses near a wall, or
-    passes a second moving ball. Gaps are between 1e-8 and 0.1 m and of either sign.
+    A ball, or a part that is attached to it, passes a sphere, capsule or thin plate on a line or a
+    circle, reverses near a wall or in a channel of several hulls, or passes a second moving ball.
+    Gaps are between 1e-8 and 0.1 m and of either sign.
     """
-    kind = ("line", "plate", "circle", "wall", "two")[rng.integers(5)]
+    kind = ("line", "plate", "circle", "wall", "two", "channel", "part")[rng.integers(7)]
     radius, size = rng.choice(RADII), rng.choice(RADII)
     gap = float(10.0 ** rng.uniform(-8, -1))
     if rng.random() < 0.5:
@@ -151,6 +191,12 @@ def planted_case(rng):
         begin = np.array([-0.6, 0.6]) + rng.uniform(-0.3, 0.3, 2)
         motion = CubicSpline([0.0, 0.5, 1.0], [begin, 0.2 * rng.normal(size=2), -begin])
         return two_balls(radius, size, gap), motion, scene, gap
+    if kind == "channel":
+        at, width = rng.uniform(0.1, 0.9), 1.0 - radius - gap
+        times = np.array([0.0, 0.5, 1.0])
+        across = np.copysign(1.0, turn) * (width - 0.5 * (times - at) ** 2)
+        along = rng.uniform(-0.2, 0.2, 3)
+        return channel(radius), CubicSpline(times, np.stack([along, across], 1)), scene, gap
     if kind == "circle":
         robot = _ball("revolute", radius, 0.5)
         away = 0.5 + (radius + size + gap) * (1.0 if rng.random() < 0.5 else -1.0)
@@ -172,6 +218,16 @@ def planted_case(rng):
         shape, half = (
             (md.Sphere(size), size) if rng.random() < 0.5 else (md.Capsule(size, 0.3), size)
         )
+    if kind == "part":
+        part_size, padding = rng.choice(RADII), rng.choice([0.0, 0.01])
+        part, rpy = (
+            (md.Sphere(part_size), (0.0, 0.0, 0.0)),
+            (md.Box([2.0 * part_size, 0.1, 0.1]), (0.0, turn, 0.0)),
+            (md.Capsule(part_size, 0.2), (np.pi / 2, 0.0, 0.0)),
+        )[rng.integers(3)]
+        centre = (radius + part_size) * direction
+        scene = scene.add("part", part, centre, rpy, link="l0", padding=padding)
+        radius += 2.0 * part_size + padding
     position = (radius + half + gap) * direction + [0.0, place, 0.0]
     return robot, motion, scene.add("obstacle", shape, position, (0.0, turn, 0.0)), gap
 
@@ -194,4 +250,4 @@ def check_planted_cases(count, seed=0, band=1e-6):
 
 
 if __name__ == "__main__":
-    print(dict(check_planted_cases(int(sys.argv[1]))))
+    print(dict(check_planted_cases(*map(int, sys.argv[1:]))))

@@ -49,6 +49,7 @@ MAY_IMPORT = {
     },
     "bench": {
         "bench",
+        "collision",
         "ensembles",
         "export",
         "simulation",

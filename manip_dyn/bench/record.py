@@ -24,7 +24,8 @@ from manip_dyn.core.errors import ManipDynError
 
 SUITES = (
     *("dynamics", "calls", "growth", "clik", "integrators"),
-    *("planning", "path_timing", "execution", "stiff", "mechanisms", "ensembles", "cold"),
+    *("planning", "path_timing", "execution", "stiff", "mechanisms", "ensembles"),
+    *("collisions", "cold"),
 )
 
 

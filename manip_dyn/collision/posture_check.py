@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from manip_dyn.collision.convex import (
+    Bodies,
+    Pieces,
     are_farther_apart,
     ball_distance,
     place_bodies,
@@ -48,6 +50,20 @@ class PostureMemory(NamedTuple):
     corners: Matrix
     kept: Index
     closest: Index
+
+
+def posture_memory(bodies: Bodies, pieces: Pieces) -> PostureMemory:
+    """Return the memory for one posture."""
+    return by_reference(
+        PostureMemory(
+            np.zeros((len(bodies.parent) + 1, 12)),
+            np.zeros(3),
+            pieces.centre.copy(),
+            np.zeros((5, 6)),
+            np.zeros(4, dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+        )
+    )
 
 
 @compiled
@@ -124,16 +140,7 @@ class PostureCheck:
         """
         self._robot = checked_robot(robot)
         self._arrays = pair_arrays(collision_model(robot, scene))
-        self._memory = by_reference(
-            PostureMemory(
-                np.zeros((len(robot.bodies) + 1, 12)),
-                np.zeros(3),
-                self._arrays.pieces.centre.copy(),
-                np.zeros((5, 6)),
-                np.zeros(4, dtype=np.int64),
-                np.zeros(1, dtype=np.int64),
-            )
-        )
+        self._memory = posture_memory(self._arrays.bodies, self._arrays.pieces)
         self._block = posture_block(self._arrays.bodies, self._arrays.pieces)
 
     @property

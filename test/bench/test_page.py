@@ -13,6 +13,7 @@ from manip_dyn.bench import (
     calls,
     clik,
     cold,
+    collisions,
     dynamics,
     ensembles,
     execution,
@@ -53,6 +54,7 @@ ROWS = {
     ],
     "stiff": [integrators.Row("pendulum, 2 s", "manip_dyn rodas5p", (1e-2,), (0.125,))],
     "mechanisms": [mechanisms.Row(25, "manip_dyn", 1e-4, 5e-5, 20, 40.0)],
+    "collisions": [collisions.Row("random postures", TIMINGS)],
     "cold": [cold.Row("import", 0.5, 0.25)],
 }
 """Suite -> rows of a measurement."""

@@ -20,6 +20,7 @@ from manip_dyn.bench import (
     calls,
     clik,
     cold,
+    collisions,
     compare,
     ensembles,
     first_results,
@@ -59,6 +60,20 @@ def test_dynamics_are_compared_with_pinocchio(shortly, capsys):
     for timings in rows.values():
         assert timings[0]["ratio"] == 1.0
         assert all(timing["microseconds"] > 0.0 for timing in timings[:-1])
+
+
+def test_collision_checks_agree_with_coal(shortly, monkeypatch):
+    monkeypatch.setattr(collisions, "POSTURES", 5)
+    monkeypatch.setattr(collisions, "MOTIONS", 1)
+    robot, scene = md.load_robot("pa10"), collisions.obstacles()
+    q = np.random.default_rng(0).uniform(-2.0, 2.0, (100, robot.n))
+    results = [list(check(q)) for check in collisions.posture_checks(robot, scene).values()]
+    assert len(results) == 4
+    assert all(result == results[0] for result in results)
+    assert {True, False} == set(results[0])
+    record = bench("collisions")
+    assert [len(row.timings) for row in record.rows] == [4, 4, 2]
+    assert "608 pairs of shapes" in str(record)
 
 
 def test_every_suite_has_the_interface_of_a_suite():
