@@ -95,11 +95,15 @@ GUESS_DURATIONS = np.geomspace(1e-2, 1e2, 120)
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
 """First and largest relative slowdown to satisfy the limits; the slowdown is doubled in each
 trial."""
+SLOWER_FACTOR = 2.0
+"""Factor of the slowdown on fine grids. Without it, some margins from the limits are tiny compared
+with the slowdown, and an interior-point method requires many steps. On the first grid, a larger
+slowdown often leads to a slower basin."""
 STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
 """Maximum numbers of steps: without curvature, with curvature, and with curvature times cells
 and joints."""
-WORK_PER_CHECK = 40_000
-"""Steps times cells and joints between two checks of the budget."""
+WORK_PER_CHECK = (20_000, 5_000)
+"""Steps times cells and joints between two checks of the budget, without and with curvature."""
 COARSE_TOLERANCE = 10.0
 """Predicted decrease, relative to the barrier weight, at which the coarse search stops."""
 UNSETTLED = 0.01
@@ -168,7 +172,7 @@ class SplineGrid:
         self._here.log_duration[0] = log(near.duration)
         lack = -self._least()
         if lack >= 0.0:
-            slowdown = self._slower()
+            slowdown = self._slower(1.0 if near.cells == CELLS[0] else SLOWER_FACTOR)
             begin, first = first, max(first, SLOWDOWN_WEIGHT * slowdown / self._work_per_step)
             if slowdown == inf:
                 first = min(max(begin, RELAXATION_WEIGHT * lack / near.cells), 1.0)
@@ -195,16 +199,21 @@ class SplineGrid:
             curved,
         )
 
-    def _slower(self) -> float:
-        """Slow down the motion until it is within its limits; return the relative slowdown or inf.
+    def _slower(self, factor: float) -> float:
+        """Slow down the motion into its limits; return the relative slowdown or inf.
 
-        The end speeds of a moving arm are preserved, so slow motions may not exist. The result is
-        then inf, and the motion does not change.
+        The slowdown is `factor` times a sufficient one, if that is feasible, too. The end speeds
+        of a moving arm are preserved, so slow motions may not exist. The result is then inf, and
+        the motion does not change.
         """
         begun, slowdown = float(self._here.log_duration[0]), FIRST_SLOWER
         while slowdown < MOST_SLOWER:
             self._here.log_duration[0] = begun + slowdown
             if self._least() > 0.0:
+                self._here.log_duration[0] = begun + factor * slowdown
+                if self._least() > 0.0:
+                    return factor * slowdown
+                self._here.log_duration[0] = begun + slowdown
                 return slowdown
             slowdown *= 2.0
         self._here.log_duration[0] = begun
@@ -309,7 +318,7 @@ class SplineGrid:
             if curved
             else (gauss_newton_steps, STEPS)
         )
-        weight, taken, end, per_check = first, 0, 0, max(WORK_PER_CHECK // work, 1)
+        weight, taken, end, per_check = first, 0, 0, max(WORK_PER_CHECK[curved] // work, 1)
         while taken == end < most:
             end = min(end + per_check, most)
             taken, weight, promised = method(*arrays, weight, last, taken, end, settled)
@@ -376,7 +385,7 @@ RESTART_FACTOR = 30.0
 """Factor of the initial barrier weight after steps with curvature did not converge."""
 SUBSAMPLES = 8
 """Number of intervals per cell at the ends of which efforts are checked."""
-TIGHTENINGS, TIGHTENING_FACTOR = {CELLS[0]: 0, CELLS[1]: 2, CELLS[2]: 5}, 1.1
+TIGHTENINGS, TIGHTENING_FACTOR = {CELLS[0]: 2, CELLS[1]: 2, CELLS[2]: 5}, 1.1
 """Maximum number of tightenings of effort limits that are violated between nodes, on each grid,
 and the factor of the violation. For motions that did not converge the number is 1."""
 SLOWEST = 1.0
@@ -405,7 +414,7 @@ class Refinement:
         solution = grid.solved(spline, FIRST_WEIGHT, last, self._is_curved)
         if not (solution is None or solution.settled or solution.curved or grid.is_over):
             curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
-            if curved is not None and curved.settled:
+            if curved is not None and curved.promised < solution.promised:
                 solution, self._is_curved = curved, True
         if solution is None or any(are_same(solution.spline, motion) for motion in previous):
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from math import inf
 
@@ -81,11 +81,8 @@ class ExtremalSearch:
             switching = with_limit_approaches(self._robot, structure, self._start, self._goal)
             if len(switching.times) > MOST_SWITCHES:
                 continue
-            for guess in self._guesses(switching, costates, cells):
-                trail = self._revised(switching, guess)
-                if trail:
-                    break
-            else:
+            trail = self._revised(switching, costates.guess)
+            if not trail:
                 continue
             if cells == CELLS[-1] and not trail[-1].holds:
                 trail += self._repaired(trail, costates)
@@ -93,19 +90,9 @@ class ExtremalSearch:
                 return trail[-1]
         return None
 
-    def _guesses(
-        self, switching: Switching, costates: GuessedCostates, cells: int
-    ) -> Iterator[Guess | None]:
-        """Yield guesses of the costates; None stands for computed costates and comes first.
-
-        Costates from a coarse grid are inaccurate. Structures without singular arcs require none,
-        because the conditions at their switches are linear in the costates.
-        """
-        if cells < CELLS[-1] and not switching.has_singular:
-            yield None
-        yield costates.guess(switching)
-
-    def _revised(self, switching: Switching, guess: Guess | None) -> list[Candidate]:
+    def _revised(
+        self, switching: Switching, guess: Callable[[Switching], Guess]
+    ) -> list[Candidate]:
         """Return the extremals of a structure and of its revisions by the switching functions.
 
         The list is empty if Newton's method fails for the structure.
@@ -122,7 +109,7 @@ class ExtremalSearch:
             changed = revised(candidate.trajectory, candidate.extremal.switching)
             if changed.key() == switching.key():
                 break
-            switching, guess = changed, Guess(candidate.extremal.costate)
+            switching = changed
         return trail
 
     def _repaired(self, trail: list[Candidate], costates: GuessedCostates) -> list[Candidate]:
@@ -130,12 +117,14 @@ class ExtremalSearch:
         for candidate in trail:
             along, switching = candidate.trajectory, candidate.extremal.switching
             for variant in repaired(self._robot, along, switching):
-                more = self._revised(variant, costates.guess(variant))
+                more = self._revised(variant, costates.guess)
                 if more and more[-1].holds:
                     return more
         return []
 
-    def _extremal(self, switching: Switching, guess: Guess | None) -> Candidate | None:
+    def _extremal(
+        self, switching: Switching, guess: Callable[[Switching], Guess]
+    ) -> Candidate | None:
         """Return the extremal of a structure with its certificate, or None."""
         self.tried.add(switching.key())
         extremal = self._shooter.solve(switching, guess, self._shots)
@@ -157,6 +146,8 @@ COMPARED_RATIO, MOST_COMPARED = 1.05, 6
 that are compared on the first grid."""
 EXCESS = {CELLS[0]: 6e-3, CELLS[1]: 1e-3, CELLS[2]: 1e-5}
 """Largest expected excess of a duration on each grid over the fastest motion nearby."""
+CLEARLY_FASTER = 1.0 - EXCESS[CELLS[1]]
+"""Largest ratio of durations for which a motion that did not converge replaces another one."""
 RANDOM_GUESSES, MOST_BATCHES = (8, 16), 6
 """Numbers of random initial guesses in a batch, for up to two joints and for more, and maximum
 number of batches."""
@@ -276,7 +267,10 @@ class MotionSearch:
         """Refine a basin as long as it may contain the fastest motion."""
         for cells in CELLS:
             if cells > CELLS[0]:
-                latest = basin.solutions[-1] if basin.refined is None else basin.refined.solved
+                if basin.refined is None:  # fewer efforts then exceed limits on the finer grid
+                    latest = self._refinement.within_limits(basin.solutions).solved
+                else:
+                    latest = basin.refined.solved
                 finer = self._refinement.finer(latest)
                 if finer is None:
                     if self._budget.is_over:
@@ -285,13 +279,14 @@ class MotionSearch:
                 basin.solutions.append(finer)
             if not self._may_win(basin):
                 return
-            if cells > CELLS[0] or (self._budget.is_over and self.duration == inf):
+            is_over = self._budget.is_over
+            if is_over and basin.solutions[-1].spline.duration > CLEARLY_FASTER * self.duration:
+                self.undone = "a motion was not refined"
+                return
+            if cells > CELLS[0] or is_over:
                 refined = self._refinement.within_limits(basin.solutions)
-                # Motions that did not converge replace others only if they are clearly faster.
-                margin = 0.0 if refined.solved.settled else EXCESS[CELLS[1]]
-                if basin.refined is None or (
-                    refined.spline.duration < (1.0 - margin) * basin.duration
-                ):
+                ratio = 1.0 if refined.solved.settled else CLEARLY_FASTER
+                if basin.refined is None or refined.spline.duration < ratio * basin.duration:
                     basin.refined = refined
                     self._report("motion")
             if self._budget.is_over:

@@ -167,7 +167,7 @@ class Shooter:
     def __init__(self, robot: Robot, q0: Vector, qf: Vector, budget: Budget = UNLIMITED):
         """Prepare motions from rest at `q0` (n,) to rest at `qf` (n,)."""
         n, self._budget = robot.n, budget
-        self.n, self._left = n, 0
+        self.n, self._left = n, MOST_SHOTS
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
@@ -176,21 +176,23 @@ class Shooter:
         self._conditions = SwitchConditions(robot, q0, self.flow.acceleration)
 
     def solve(
-        self, switching: Switching, guess: Guess | None = None, shots: int = MOST_SHOTS
+        self,
+        switching: Switching,
+        guess: Callable[[Switching], Guess],
+        shots: int = MOST_SHOTS,
     ) -> Extremal | None:
         """Compute the extremal with a structure by Newton's method, or return None.
 
-        The result may have fewer switches, because coinciding switches cancel. A guess of the
-        costates is required only for structures with singular arcs. `shots` is the largest number
-        of shots.
+        The result may have fewer switches, because coinciding switches cancel. `guess` returns the
+        guess for a structure. `shots` is the largest number of shots.
         """
         self._left = shots
         for _ in range(4):
             with np.errstate(all="ignore"):  # non-finite values are rejected later
-                extremal = self._newton(switching, guess)
+                extremal = self._newton(switching, guess(switching))
             if extremal is None:
                 return None
-            switching, guess = extremal.switching, Guess(extremal.costate, extremal.jumps)
+            switching = extremal.switching
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
@@ -198,28 +200,12 @@ class Shooter:
             switching = switching.tidied()
         return None
 
-    def _newton(self, switching: Switching, guess: Guess | None) -> Extremal | None:
-        n, m, jumps = self.n, len(switching.joints), len(switching.jumps())
+    def _newton(self, switching: Switching, guess: Guess) -> Extremal | None:
+        n, m = self.n, len(switching.joints)
         unknown = np.concatenate(
-            [np.zeros(2 * n), switching.times, [switching.t_final], np.zeros(jumps)]
+            [guess.costate, switching.times, [switching.t_final], guess.jumps]
         )
-        linear = np.r_[: 2 * n, 2 * n + m + 1 : len(unknown)]
-        nodes = None if guess is None else guess.nodes
-        is_guessed = switching.has_singular or nodes is not None
-        if is_guessed:
-            if guess is None:
-                return None
-            unknown[: 2 * n] = guess.costate
-            if guess.jumps is not None and len(guess.jumps) == jumps:
-                unknown[2 * n + m + 1 :] = guess.jumps
-        shot = self.shoot(switching, unknown, nodes)
-        if shot is None:
-            return None
-        if not is_guessed:
-            # The switching functions and H are linear in the costates, so start from zero.
-            rows = shot.jacobian[2 * n :, linear]
-            unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
-            shot = self.shoot(switching, unknown)
+        shot = self.shoot(switching, unknown, guess.nodes)
         if shot is None:
             return None
 
@@ -231,19 +217,14 @@ class Shooter:
             fraction = min(1.0, 0.5 * switching.t_final / max(np.abs(moved).max(), 1e-30))
             if is_cautious and next(steps) < CAUTIOUS:
                 fraction = min(fraction, _step_fraction(x[2 * n : 2 * n + m + 1], moved))
-            if nodes is not None:
-                step = np.append(step, here.follow @ np.append(step, 1.0))
-            return step, fraction
+            return np.append(step, here.follow @ np.append(step, 1.0)), fraction
 
         def evaluate(x: Vector) -> Shot | None:
-            begins = None if nodes is None else x[count:].reshape(-1, 4 * n)
-            return self.shoot(switching, x[:count], begins)
+            return self.shoot(switching, x[:count], x[count:].reshape(-1, 4 * n))
 
         is_cautious = any(value.is_contact for value in switching.values)
         count = len(unknown)
-        steps = itertools.count()
-        if nodes is not None:
-            unknown = np.append(unknown, shot.nodes)
+        steps, unknown = itertools.count(), np.append(unknown, shot.nodes)
         unknown, end, _ = damped_newton(unknown, shot, evaluate, _size, step, DAMPING)
         unknown = unknown[:count]
         if not _size(end) <= ARRIVED:
@@ -265,15 +246,11 @@ class Shooter:
             jumps[arc] = 2.0 * controls[joint].direction * self.limits[joint]
         return jumps
 
-    def shoot(
-        self, switching: Switching, unknown: Vector, nodes: Matrix | None = None
-    ) -> Shot | None:
-        """Return the residuals for the unknowns.
+    def shoot(self, switching: Switching, unknown: Vector, nodes: Matrix) -> Shot | None:
+        """Return the residuals for the unknowns, with arcs that start at `nodes` (arcs, 4 n).
 
         The result is None if the integration fails, if there have been too many shots, or if the
         time is up.
-
-        If `nodes` (arcs, 4 n) is passed, each arc starts at its node: multiple shooting.
         """
         if self._left == 0:
             return None
@@ -298,12 +275,11 @@ class Shooter:
             flow = self.flow.along(controls)
             if flow is None or self._budget.is_over:
                 return None
-            if nodes is not None:
-                gap = y - nodes[arc] if arc > 0 else gap_effect
-                gap_effect, y = gap_effect + gap, y - gap
-                gaps.append(float(np.abs(gap).max()))
-                begins.append(y)
-                follow.append(np.column_stack([by_unknown, gap_effect]))
+            gap = y - nodes[arc] if arc > 0 else gap_effect
+            gap_effect, y = gap_effect + gap, y - gap
+            gaps.append(float(np.abs(gap).max()))
+            begins.append(y)
+            follow.append(np.column_stack([by_unknown, gap_effect]))
             if arc > 0:
                 by_unknown[:, states + arc - 1] -= flow.rates(y)
             flown = flow.moved_with_derivatives(y, end - begin)
@@ -312,8 +288,7 @@ class Shooter:
             y, by_start = flown
             rates = flow.rates(y)
             by_unknown = by_start @ by_unknown
-            if nodes is not None:
-                gap_effect = by_start @ gap_effect
+            gap_effect = by_start @ gap_effect
             by_unknown[:, states + arc] += rates
             if arc < switches:
                 joint, value = switching.joints[arc], switching.values[arc]

@@ -358,5 +358,5 @@ class Guess(NamedTuple):
     """
 
     costate: Vector
-    jumps: Vector | None = None
-    nodes: Matrix | None = None
+    jumps: Vector
+    nodes: Matrix

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from manip_dyn.planning.minimum_time.extremals import certificate
 from manip_dyn.planning.minimum_time.flow import trajectory_of
 from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.structures import (
+    Guess,
     Switching,
     alternating,
     assembled,
@@ -439,7 +440,7 @@ def printed(
         shifted = best._replace(times=moved[:-1], t_final=float(moved[-1]))
         rounding += np.abs(_replayed(robot, start, shifted) - target - end)
     shooter = Shooter(robot, start, goal)
-    extremal = shooter.solve(best)
+    extremal = shooter.solve(best, partial(_guess, shooter, start))
     along = None if extremal is None else trajectory_of(shooter.flow, start, extremal)
     signs = tuple(effort_signs(best.controls).tolist())
     if extremal is None or along is None:
@@ -452,6 +453,31 @@ def printed(
     return Printed(
         signs, end, shift, half_unit, rounding, switching.t_final, times, tuple(failures)
     )
+
+
+def _guess(shooter: Shooter, start: Vector, switching: Switching) -> Guess:
+    """Return the motion of a structure, with the costates that fit its switches best.
+
+    The conditions at switches of full efforts are linear in the initial costates.
+    """
+    zero = np.zeros_like(start)
+
+    def nodes(costate: Vector) -> Matrix:
+        y, begins = np.concatenate([start, zero, costate]), list[Vector]()
+        for begin, end, controls in switching.arcs():
+            begins.append(y)
+            flow = shooter.flow.along(controls)
+            moved = None if flow is None else flow.moved(y, end - begin)
+            y = np.full_like(y, np.nan) if moved is None else moved
+        return np.array(begins)
+
+    costate = np.concatenate([zero, zero])
+    unknown = np.concatenate([costate, switching.times, [switching.t_final]])
+    shot = shooter.shoot(switching, unknown, nodes(costate))
+    if shot is not None:
+        rows = shot.jacobian[len(costate) :, : len(costate)]
+        costate = np.linalg.lstsq(rows, -shot.residual[len(costate) :], rcond=1e-12)[0]
+    return Guess(costate, np.empty(0), nodes(costate))
 
 
 def _shift(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> float:

@@ -49,6 +49,18 @@ def test_collocation_is_not_faster(planned, row):
     check_limits(plan)
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "goal"),
+    [
+        ("rr", [-2.6306, 2.3576], [2.7753, -1.4963]),
+        ("extending", [-2.1855, 0.3629], [-2.0612, 0.1975]),
+    ],
+)
+def test_motions_between_nodes_are_tightened_before_the_next_grid(name, start, goal):
+    """Both were only converged, because a finer grid began outside the effort limits."""
+    check(md.plan_minimum_time(random_arms.known_arm(name), start, goal, budget=None))
+
+
 def check_limits(plan):
     robot = plan.robot
     for t in np.linspace(0.0, plan.t_final, 200)[:-1]:
