@@ -1,5 +1,6 @@
 """Collision models of robots: shapes, pairs, padding, and laws of distances."""
 
+import itertools
 from xml.etree import ElementTree
 
 import numpy as np
@@ -304,6 +305,41 @@ def test_distances_from_a_hull_of_many_vertices_are_exact(tmp_path):
             expected = md.clearance(robot, q, scene).distance
             if expected > 0.0:
                 assert check.distance(q) == pytest.approx(expected, abs=1e-7)
+
+
+def test_distances_of_all_shapes_agree_with_coal():
+    """A shape that joints move in all directions, and a fixed one, in random postures."""
+    rng = np.random.default_rng(11)
+    links = "".join(
+        LINK.format(
+            k=k,
+            shape="",
+            kind="prismatic" if k < 3 else "revolute",
+            parent=f"l{k - 1}" if k else "base",
+            xyz="0 0 0",
+            rpy="0 0 0",
+            axis=("1 0 0", "0 1 0", "0 0 1")[k % 3],
+        )
+        for k in range(6)
+    )
+    robot = md.load_robot(f'<robot name="free"><link name="base"/>{links}</robot>')
+    apart = 0
+    for first, second in itertools.product(range(4), range(5)):
+        (a, b, c), (d, e, f) = rng.uniform(0.03, 0.4, (2, 3))
+        moved = md.Box([a, b, c]), md.Sphere(a), md.Cylinder(a, b), md.Capsule(a, b)
+        fixed = md.Box([d, e, f]), md.Sphere(d), md.Cylinder(d, e), md.Capsule(d, e)
+        scene = md.Scene().add("moved", moved[first], link="l5")
+        scene = scene.add("fixed", (*fixed, md.HalfSpace())[second])
+        postures = rng.uniform([-0.7] * 3 + [-3.0] * 3, [0.7] * 3 + [3.0] * 3, (20, 6))
+        for q, distance in zip(
+            postures, md.PostureCheck(robot, scene).distances(postures), strict=True
+        ):
+            expected = md.clearance(robot, q, scene).distance
+            assert (expected > 0.0) == (distance > 0.0)
+            if expected > 0.0:
+                assert distance == pytest.approx(expected, rel=0.0, abs=2e-9)
+                apart += 1
+    assert 100 < apart < 350
 
 
 def test_distances_agree_with_mujoco():
