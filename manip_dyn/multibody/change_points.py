@@ -203,15 +203,15 @@ def expand_along_branch(
 
 def _assembled(y: Vector, memory: Memory, size: int) -> Vector | None:
     """Return the coordinates (N,) in the memory if they belong to the state y, else None."""
-    q, independent = memory.group(Motion).q, y[: len(y) // 2]
-    current = bool((q[memory.group(Links).independent] == independent).all())
+    q, independent = memory.array(Motion, "q"), y[: len(y) // 2]
+    current = bool((q[memory.array(Links, "independent")] == independent).all())
     return q[:size].copy() if current else None
 
 
 def _restore_start(memory: Memory, start: tuple[Vector, Vector]) -> None:
-    memory.group(Links).flags[0] = 0
-    memory.group(Motion).q[: len(start[0])] = start[0]
-    memory.group(Forces).angles[:] = start[1]
+    memory.array(Links, "flags")[0] = 0
+    memory.array(Motion, "q")[: len(start[0])] = start[0]
+    memory.array(Forces, "angles")[:] = start[1]
 
 
 def _expanded(
@@ -229,7 +229,7 @@ def _largest_condition(y: Matrix, memory: Memory, start: tuple[Vector, Vector]) 
     for state in y:
         needs_repartition(0.0, state, memory, excess)
         largest = max(largest, excess[0])
-    return float(GROWTH * memory.group(Links).limits[1] * (1.0 + largest))
+    return float(GROWTH * memory.array(Links, "limits")[1] * (1.0 + largest))
 
 
 def _substep_counts(q: Matrix) -> np.ndarray:

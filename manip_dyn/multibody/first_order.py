@@ -68,7 +68,7 @@ class FirstOrder:
             angles,
             derivatives=False,
         )
-        self.angles, self.evaluations = self._memory.group(Forces).angles, 0
+        self.angles, self.evaluations = self._memory.array(Forces, "angles"), 0
         self._out, self._need = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:
@@ -83,7 +83,7 @@ class FirstOrder:
     def accelerations(self, t: float, y: Vector) -> Vector:
         """Return the accelerations (N,) of all coordinates, or NaN if y cannot be assembled."""
         rates(t, _float_copy(y), self._memory, self._out)
-        values = self._memory.group(Motion).a[: self.mechanism.size].copy()
+        values = self._memory.array(Motion, "a")[: self.mechanism.size].copy()
         return values if np.isfinite(self._out).all() else np.full_like(values, np.nan)
 
     def needs_repartition(self, t: float, y: Vector) -> bool:

@@ -237,7 +237,9 @@ class MechanismSimulation:
             parts.append(self._over(*self._bridge, end))
         while self.t < end and not self.reason:
             self._widen()
-            begin = SegmentStart(self.t, self.q, self.v, self._memory.group(Forces).angles.copy())
+            begin = SegmentStart(
+                self.t, self.q, self.v, self._memory.array(Forces, "angles").copy()
+            )
             solution = self._solved(min(end, self._until))
             self.statistics += solution.statistics
             branch, narrower = self._expanded(solution, begin), self._narrower()
@@ -311,7 +313,7 @@ class MechanismSimulation:
         count = min(len(branch.q), len(solution.t) - 1)
         parts.append(Samples(solution.t[:count], branch.q[:count], branch.v[:count]))
         state = (float(solution.t[count - 1]), branch.q[count - 1], branch.v[count - 1])
-        return SegmentStart(*state, self._memory.group(Forces).angles.copy())
+        return SegmentStart(*state, self._memory.array(Forces, "angles").copy())
 
     def _go_back(self, begin: SegmentStart, until: float, rtol: float) -> None:
         """Return to the start of a segment, and use the tolerance `rtol` up to time `until`."""
@@ -342,7 +344,7 @@ class MechanismSimulation:
             self.mechanism, self.q, self.v, roles, angles, self._derivatives
         )
         self.partitions += 1
-        limits = self._memory.group(Links).limits
+        limits = self._memory.array(Links, "limits")
         condition = float(limits[1])
         limits[1] *= self._growth / GROWTH
         self._least = min(self._least, condition)
@@ -350,7 +352,7 @@ class MechanismSimulation:
 
     def _repartition(self, parts: list[Samples], end: float) -> None:
         """Switch to a new partition, or cross a change point that is near."""
-        roles, angles = self._roles_at(self.q), self._memory.group(Forces).angles
+        roles, angles = self._roles_at(self.q), self._memory.array(Forces, "angles")
         condition = self._use(roles, angles) if roles else np.inf
         if not condition > NEAR_CHANGE_POINT * self._least:
             self._rejected = 0.0
@@ -403,7 +405,7 @@ class MechanismSimulation:
             self._worst[0] = max(self._worst[0], np.abs(self.mechanism.violations(state[1])).max())
         self._set_state(samples := Samples(*map(np.array, zip(start, state, strict=True))))
         if self._bridge is None:
-            self._use(self._roles(self.q), self._memory.group(Forces).angles)
+            self._use(self._roles(self.q), self._memory.array(Forces, "angles"))
         return samples
 
     def _roles_at(self, q: Vector) -> Partition | None:
@@ -420,7 +422,7 @@ class MechanismSimulation:
         if roles is None:
             return np.inf
         memory, _ = prepare_memory(self.mechanism, q, 0.0 * q, roles, derivatives=False)
-        return float(memory.group(Links).limits[1])
+        return float(memory.array(Links, "limits")[1])
 
     def _one_step(self, state: State, end: float) -> State:
         control = replace(self._user_control, first_step=end - state.t)
@@ -433,7 +435,7 @@ class MechanismSimulation:
 
     def _integrated(self, state: State, end: float, options: dict[str, Any]) -> State:
         """Return the final state of a solution from a state to a time."""
-        angles = self._memory.group(Forces).angles
+        angles = self._memory.array(Forces, "angles")
         roles = self._roles(state.q)
         memory, y = prepare_memory(
             self.mechanism, state.q, state.v, roles, angles, self._derivatives

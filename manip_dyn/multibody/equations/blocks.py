@@ -37,10 +37,12 @@ def refactor(p):
         for k in range(first, first + size):
             for i in range(size):
                 factors[k, i] = 0.0
-            for i in range(SIZE):
-                role = roles[rows[k, FIRST + i // 7] + i % 7]
-                if role >= first:
-                    factors[k, role - first] += slopes[k, i]
+            for side in range(2):
+                start = rows[k, FIRST + side]
+                for i in range(7):
+                    role = roles[start + i]
+                    if role >= first:
+                        factors[k, role - first] += slopes[k, 7 * side + i]
         _eliminate(rows_of(factors, first, size), part(pivots, first, size))
 
 

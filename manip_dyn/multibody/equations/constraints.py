@@ -139,10 +139,12 @@ def add_independent(p, change, out):
     rows, roles, slopes = links.rows, links.roles, links.slopes
     n = change.shape[0]
     for k in range(out.shape[0]):
-        for i in range(SIZE):
-            c = -1 - roles[rows[k, FIRST + i // 7] + i % 7]
-            if 0 <= c < n:
-                out[k] -= slopes[k, i] * change[c]
+        for side in range(2):
+            start = rows[k, FIRST + side]
+            for i in range(7):
+                c = -1 - roles[start + i]
+                if 0 <= c < n:
+                    out[k] -= slopes[k, 7 * side + i] * change[c]
 
 
 @compiled(short=True, python=False, counted=False)
@@ -172,10 +174,12 @@ def set_basis(p):
     for k in range(m):
         for c in range(n):
             place[k, c] = 0.0
-        for i in range(SIZE):
-            c = -1 - roles[rows[k, FIRST + i // 7] + i % 7]
-            if 0 <= c < n:
-                place[k, c] -= slopes[k, i]
+        for side in range(2):
+            start = rows[k, FIRST + side]
+            for i in range(7):
+                c = -1 - roles[start + i]
+                if 0 <= c < n:
+                    place[k, c] -= slopes[k, 7 * side + i]
     solve_rows(p, place)
     for c in range(n):
         for i in range(n):
@@ -198,11 +202,13 @@ def condition_number(p):
     for i in range(m):
         x[i] = 0.0
     for k in range(m):
-        for i in range(SIZE):
-            role = roles[rows[k, FIRST + i // 7] + i % 7]
-            if role >= 0:
-                x[role] += abs(slopes[k, i])
-                largest = max(largest, x[role])
+        for side in range(2):
+            start = rows[k, FIRST + side]
+            for i in range(7):
+                role = roles[start + i]
+                if role >= 0:
+                    x[role] += abs(slopes[k, 7 * side + i])
+                    largest = max(largest, x[role])
     for i in range(m):
         x[i] = 1.0 / m
     estimate = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.multibody.equations.primitives import SIZE
 from manip_dyn.multibody.equations.tables import FIRST
 
 
@@ -69,11 +68,14 @@ def add_rows(rows, local, x, out, factor):
     """
     size, width = x.shape
     for k in range(local.shape[0]):
-        for i in range(SIZE):
-            index, weight = rows[k, FIRST + i // 7] + i % 7, factor * local[k, i]
-            if index < size and weight != 0.0:
-                for c in range(width):
-                    out[k, c] += weight * x[index, c]
+        for side in range(2):
+            start = rows[k, FIRST + side]
+            if start < size:
+                for i in range(7):
+                    weight = factor * local[k, 7 * side + i]
+                    if weight != 0.0:
+                        for c in range(width):
+                            out[k, c] += weight * x[start + i, c]
 
 
 @compiled(short=True, python=False, counted=False)

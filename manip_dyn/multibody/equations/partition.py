@@ -58,14 +58,15 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
     groups = [np.arange(m) >= m - first, np.ones(m, dtype=bool)] if first else [rows.copy()]
     for group in groups:
         for _ in range(m if rank is None else rank - int(np.sum(~columns))):
-            candidates = np.abs(remainder) * (rows & group)[:, np.newaxis] * columns
-            row, column = np.unravel_index(np.argmax(candidates), remainder.shape)
+            candidates = np.abs(remainder)
+            candidates[~(rows & group)] = 0.0
+            row, column = divmod(int(candidates.argmax()), size)
             if not candidates[row, column] > smallest:
                 break
             remainder[row] /= remainder[row, column]
             factors = remainder[:, column].copy()
             factors[row] = 0.0
-            remainder -= np.outer(factors, remainder[row])
+            remainder -= factors[:, np.newaxis] * remainder[row]
             rows[row] = columns[column] = False
     return Partition(
         np.flatnonzero(~columns),

@@ -113,14 +113,15 @@ def add_constraint_stiffness(p):
         run_kernel(rows[k, KERNEL + DERIVATIVES], q, v, a, first, second, numbers, 12 * k, result)
         for i in range(SIZE):
             bends[k, i] = result[PLACE_SECOND + i]
-            index = rows[k, FIRST + i // 7] + i % 7
-            if index >= size:
-                continue
-            for j in range(SIZE):
-                column = rows[k, FIRST + j // 7] + j % 7
-                if column < size:
-                    value = multipliers[k] * result[PLACE_CURVATURE + SIZE * i + j]
-                    stiffness[index, column] += value
+        for above in range(2):
+            for side in range(2):
+                start, begin = rows[k, FIRST + above], rows[k, FIRST + side]
+                if start < size and begin < size:
+                    entry = PLACE_CURVATURE + 7 * (SIZE * above + side)
+                    for i in range(7):
+                        for j in range(7):
+                            value = multipliers[k] * result[entry + SIZE * i + j]
+                            stiffness[start + i, begin + j] += value
 
 
 @compiled(short=True, python=False, counted=False)
@@ -135,7 +136,10 @@ def set_gradient_rates(p):
         tau[k] = 0.0
         for i in range(SIZE):
             bends[k, i] = result[PLACE_RATE + i]
-            tau[k] -= bends[k, i] * v[rows[k, FIRST + i // 7] + i % 7]
+        for side in range(2):
+            start = rows[k, FIRST + side]
+            for i in range(7):
+                tau[k] -= bends[k, 7 * side + i] * v[start + i]
 
 
 @compiled(short=True, counted=False)

@@ -115,7 +115,7 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
     slopes: Vector = np.asarray(
         np.linalg.solve(mass, np.column_stack([out[:, : 2 * n], by_time])), dtype=np.float64
     )
-    acceleration = memory.group(Reduced).acceleration.copy()
+    acceleration = memory.array(Reduced, "acceleration").copy()
     return Linearization(
         mass,
         slopes[:, :n],
@@ -179,7 +179,7 @@ def find_equilibrium(mechanism: MechanismModel, tolerance: float, t: float) -> E
             next_roles = None if next_q is None else mechanism.roles_at(next_q)
             accepted = next_work >= -MAX_REVERSAL * work
             if next_q is not None and next_roles is not None and accepted:
-                q, roles, angles = next_q, next_roles, memory.group(Forces).angles
+                q, roles, angles = next_q, next_roles, memory.array(Forces, "angles")
                 length = min(LONGER * length, LONGEST)
                 break
             length *= SHORTER
@@ -201,5 +201,5 @@ def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
 
 def _assembled_positions(memory: Memory, y: Vector) -> Vector | None:
     """Return all coordinates (N,) at a state y (2 n,), or None if it cannot be assembled."""
-    q, v = np.empty((2, 1, len(memory.group(Loads).force)))
+    q, v = np.empty((2, 1, len(memory.array(Loads, "force"))))
     return q[0] if expand(y[np.newaxis], memory, q, v, np.zeros(2)) == 1 else None

@@ -479,16 +479,14 @@ class Mechanism:
 
     def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
         """Return values (M,) and gradients (M, N) of all constraints."""
-        out, rest = np.zeros(1 + SIZE), np.zeros(SIZE)
-        wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
-        values = np.zeros(len(self._table))
-        gradients = np.zeros((len(self._table), self.size + 7))
-        for k, (kind, i, j) in enumerate(self._table.tolist()):
-            x = np.concatenate([wide[i : i + 7], wide[j : j + 7]])
-            evaluate_kernel(primitive_address(kind, 0), x, rest, rest, self._numbers[k], out)
-            values[k] = out[0]
-            gradients[k, i : i + 7] += out[1:8]
-            gradients[k, j : j + 7] += out[8:]
+        wide, rest = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]]), np.zeros(SIZE)
+        indices = (self._table[:, 1:, np.newaxis] + np.arange(7)).reshape(-1, SIZE)
+        out, x = np.zeros((len(indices), 1 + SIZE)), wide[indices]
+        for k, kind in enumerate(self._table[:, 0].tolist()):
+            address = primitive_address(kind, 0)
+            evaluate_kernel(address, x[k], rest, rest, self._numbers[k], out[k])
+        values, gradients = out[:, 0], np.zeros((len(indices), self.size + 7))
+        np.add.at(gradients, (np.arange(len(indices))[:, np.newaxis], indices), out[:, 1:])
         return values, gradients[:, : self.size]
 
     # ------------------------------------------------------------------------- checks
