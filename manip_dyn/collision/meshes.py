@@ -244,11 +244,15 @@ def excess_of_hulls(file: str, factors: tuple[float, ...], count: int) -> float:
             result, place = coal.DistanceResult(), coal.Transform3s(np.eye(3), centre)
             distance = coal.distance(point, place, shape, coal.Transform3s(), request, result)
             distances[k] = max(distance, 0.0) + 1e-9
+        open_faces = distances + widths > largest + tolerance
+        corners, centres, widths, distances = (
+            array[open_faces] for array in (corners, centres, widths, distances)
+        )
         if count > 1:  # faces of a single hull are never inside the solid
             far = np.flatnonzero(distances > largest)
             inside = np.abs(winding_numbers(surface, centres[far])) > 0.5
-            distances[far[inside]] = 0.0
-        largest = max(largest, float(distances.max()))
+            distances[far[inside]] *= -1.0  # the ball around the centre is inside, too
+        largest = max(largest, float(distances.max(initial=0.0)))
         corners = _divided(corners[distances + widths > largest + tolerance])
     return largest + tolerance
 
