@@ -7,7 +7,10 @@ point inside the solid is an extreme point of the box. So the hulls cover surfac
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +18,8 @@ import coal
 import numpy as np
 from numpy.typing import NDArray
 
+from manip_dyn.core.atomic_files import write_checked
+from manip_dyn.core.cache import cache_directory, is_trusted, read_trusted
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError
 
@@ -67,6 +72,8 @@ def read_mesh(file: str, factors: tuple[float, ...]) -> Surface:
 def convex_hulls(file: str, factors: tuple[float, ...], count: int) -> tuple[Surface, ...]:
     """Return at most `count` convex hulls that cover a mesh and the solid inside it.
 
+    Several hulls are stored in the cache folder.
+
     Raises:
         ManipDynError: If the file cannot be read, or if all vertices are in a plane.
     """
@@ -80,6 +87,24 @@ def convex_hulls(file: str, factors: tuple[float, ...], count: int) -> tuple[Sur
     whole = _surface_of(hull)
     if count == 1:
         return (whole,)
+    inputs = repr((surface.vertices.tolist(), surface.triangles.tolist(), count)).encode()
+    digest = hashlib.sha256(inputs + Path(__file__).read_bytes()).hexdigest()[:24]
+    path = cache_directory() / f"hulls_{digest}.npz"
+    stored = read_trusted(path)
+    if stored is not None:
+        saved = np.load(BytesIO(stored))
+        arrays = [saved[f"arr_{k}"] for k in range(len(saved.files))]
+        return tuple(map(Surface, arrays[::2], arrays[1::2]))
+    hulls = _hulls_of_parts(surface, count) or (whole,)
+    np.savez(content := BytesIO(), *(array for hull in hulls for array in hull))
+    if is_trusted(path):
+        with suppress(OSError):  # other problems of the cache folder are reported by the compiler
+            write_checked(path, content.getvalue())
+    return hulls
+
+
+def _hulls_of_parts(surface: Surface, count: int) -> tuple[Surface, ...]:
+    """Return the hulls of at most `count` parts; none if the first part has no volume."""
     low, high = surface.vertices.min(axis=0), surface.vertices.max(axis=0)
     solid = _Solid(surface)
     first = _part(solid, surface.vertices[surface.triangles], low, high)
@@ -93,7 +118,7 @@ def convex_hulls(file: str, factors: tuple[float, ...], count: int) -> tuple[Sur
         halves = divisions[k][1]
         parts[k : k + 1] = halves
         divisions[k : k + 1] = [_best_division(solid, half) for half in halves]
-    return tuple(_surface_of(part.hull) for part in parts) or (whole,)
+    return tuple(_surface_of(part.hull) for part in parts)
 
 
 class _Solid:

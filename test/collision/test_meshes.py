@@ -1,5 +1,7 @@
 """Decompositions of meshes into convex hulls."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from collision_cases import LINK, collision
@@ -55,6 +57,24 @@ def test_hulls_cover_the_solid_but_not_its_hollow(fork, scale):
     whole = md.Mesh(fork, scale, convex=True)
     assert len(whole.pieces()) == 1
     assert mesh.excess() < 0.5 * whole.excess()
+
+
+def test_hulls_are_stored_in_the_cache_folder(fork, tmp_path, monkeypatch):
+    """Copies of a mesh have the same hulls, and a damaged file is replaced."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(folder))
+    expected = md.Mesh(fork, convex=True, hulls=8).vertices
+    (file,) = folder.glob("hulls_*")
+    written = file.stat().st_mtime_ns
+    for content, changes in ((file.read_bytes(), False), (b"damaged", True)):
+        if changes:
+            file.write_bytes(content)
+        copy = tmp_path / f"copy_{changes}.obj"
+        copy.write_bytes(Path(fork).read_bytes())
+        assert (md.Mesh(str(copy), convex=True, hulls=8).vertices == expected).all()
+        assert list(folder.iterdir()) == [file]
+        assert (file.stat().st_mtime_ns != written) is changes
+    assert len(file.read_bytes()) > len(b"damaged")
 
 
 def test_a_body_inside_the_solid_touches_its_hulls(fork):
