@@ -31,6 +31,11 @@ SLOWER = 1e-6
 """Fraction of the duration by which motions may be slower in `Reference.spread`."""
 
 
+FREE, NEAR = 0.9, 1e-3
+"""Normalized effort below which an effort is free, and relative distance from a limit of position
+or speed within which a joint is at this limit."""
+
+
 class Motion(NamedTuple):
     """A motion on a grid of k cells; the duration (s) is inf without a solution.
 
@@ -89,6 +94,22 @@ class Reference:
             return 0.0
         span = np.minimum(robot.q_max - robot.q_min, 2.0 * np.pi)
         return float((np.abs(extreme.x - best.x)[:, : robot.n] / span).max())
+
+    def undetermined(self, robot: Robot) -> float:
+        """Return the fraction of the duration for which the fastest motion has surplus efforts.
+
+        These are efforts below `FREE` in addition to one for each joint at a position or speed
+        limit, or to a single one without such joints. Pontryagin's conditions determine only the
+        latter, so the fastest motion is not unique.
+        """
+        n, x, span = robot.n, self.motion.x, robot.q_max - robot.q_min
+        q, v = x[:, :n], x[:, n:]
+        distance = np.minimum(robot.q_max - q, q - robot.q_min)
+        distance = distance / np.where(np.isfinite(span), span, 1.0)
+        distance = np.minimum(distance, 1.0 - np.abs(v) / robot.v_max)
+        at_limit = np.count_nonzero(np.minimum(distance[1:], distance[:-1]) < NEAR, axis=1)
+        free = np.count_nonzero(np.abs(self.motion.u) < FREE, axis=1)
+        return float(np.mean(free > np.maximum(at_limit, 1)))
 
 
 class Solvers:

@@ -59,6 +59,7 @@ def test_the_reference_of_a_double_integrator_is_the_analytic_minimum():
     assert reference.motion.duration == pytest.approx(2.0 * np.sqrt(0.9 * 2.0 / 8.0), rel=1e-6)
     assert reference.minima == 1
     assert reference.spread(robot) < random_goals.UNIQUE
+    assert reference.undetermined(robot) < random_goals.UNDETERMINED
 
 
 def test_an_optimum_with_a_joint_that_has_time_to_spare_is_not_unique():
