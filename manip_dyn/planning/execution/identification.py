@@ -280,7 +280,8 @@ class MotionRecord:
         drives = np.abs(unexplained[0] + inertia * np.diff(self._v[first:count], axis=0) / spans)
         weak = np.where(slides, drives, WEAK * robot.tau_max).min(axis=0)
         moves = slides | (np.abs(unexplained[0]) > weak) | (self.noise[1] > CREEP)
-        unclear = moves * (1.0 - np.abs(signs)) * spans
+        # Without noise, a joint that is driven by more moves, or the command is delayed.
+        unclear = (self.noise[1] > CREEP) * (1.0 - np.abs(signs)) * spans
         impulses, momenta, rubbing, unclear = (
             np.cumsum(rows, axis=-2)
             for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans, unclear)

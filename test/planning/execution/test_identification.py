@@ -10,8 +10,18 @@ from manip_dyn.planning import PlanExecutor
 from manip_dyn.simulation import Simulation
 
 PERIOD = 1e-3
-PA10_START = [1.77, 0.16, -1.56, -0.79, -1.14, -0.63, 1.89]
-PA10_GOAL = [-2.53, -0.4, 1.77, 1.24, 0.65, -2.13, -0.88]
+PA10 = [
+    (
+        10,
+        [1.77, 0.16, -1.56, -0.79, -1.14, -0.63, 1.89],
+        [-2.53, -0.4, 1.77, 1.24, 0.65, -2.13, -0.88],
+    ),
+    (
+        6,
+        [1.9, 0.62, -0.32, -0.69, -1.05, -2.06, -1.34],
+        [-2.81, 0.4, 1.78, -0.01, 0.43, -1.75, -1.49],
+    ),
+]
 ONE_JOINT = [
     ("one_link_horizontal", [1.0], [0.0]),
     ("one_link_vertical", [-1.5], [1.5]),
@@ -66,12 +76,13 @@ def test_an_unknown_delay_is_identified(delay):
     assert max(np.abs(path - q).max(axis=1).min() for q in rows[::5]) < 0.01
 
 
-def test_the_delay_of_weak_first_efforts_is_identified():
+@pytest.mark.parametrize(("delay", "start", "goal"), PA10)
+def test_the_delay_of_weak_first_efforts_is_identified(delay, start, goal):
     """Regression: they were attributed to static friction."""
     robot = md.load_robot("pa10")
-    plan = md.plan_zero_net_work(robot, PA10_START, PA10_GOAL)
-    executor, _ = executed(robot, plan, robot, delay=10, extra=0.06 - plan.t_final)
-    assert executor.delay == pytest.approx(10 * PERIOD, abs=3e-4)
+    plan = md.plan_zero_net_work(robot, start, goal)
+    executor, _ = executed(robot, plan, robot, delay, extra=0.06 - plan.t_final)
+    assert executor.delay == pytest.approx(delay * PERIOD, abs=3e-4)
 
 
 @pytest.mark.parametrize("seed", range(4))
