@@ -62,7 +62,7 @@ def read_mesh(file: str, factors: tuple[float, ...]) -> Surface:
         vertices = np.array(model.vertices(), dtype=np.float64)
         triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
     except Exception as error:  # coal reports errors of assimp by several types
-        raise ManipDynError(f"mesh '{file}' cannot be read: {error}.") from error
+        raise ManipDynError(f"mesh '{file}' must be a readable STL, DAE or OBJ file.") from error
     if not triangles or not np.isfinite(vertices).all():
         raise ManipDynError(f"mesh '{file}' must have triangles with finite vertices, got none.")
     return Surface(vertices, np.array(triangles, dtype=np.int64))

@@ -33,6 +33,7 @@ from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 from manip_dyn.robot.geometry import find_mesh
+from manip_dyn.robot.model import checked_robot
 
 SAMPLES = 200
 """Number of random postures that select pairs of links."""
@@ -90,6 +91,16 @@ class CollisionModel:
             for link in self.without_shape
         )
 
+    @property
+    def omission(self) -> str:
+        """End of a sentence about a check: the links whose bodies have no shapes, or ""."""
+        bodies = {geometry.body for geometry in _of_robot(self.robot).geometries}
+        links = [link for link in self.without_shape if self.robot.frame(link).body not in bodies]
+        if not links:
+            return ""
+        names = ", ".join(links[:3]) + (", ..." if len(links) > 3 else "")
+        return f"; links without collision shapes are not checked: {names}"
+
     def of(self, owner: str) -> list[Geometry]:
         """Return the shapes of a link or an object."""
         return [geometry for geometry in self.geometries if geometry.owner == owner]
@@ -111,6 +122,21 @@ def collision_model(robot: Robot, scene: Scene | None = None) -> CollisionModel:
     if not isinstance(scene, (Scene, type(None))):
         raise ManipDynError(f"scene must be a Scene or None, got {scene!r}.")
     return _with_scene(robot, scene) if scene else _of_robot(robot)
+
+
+def checked_model(robot: Robot, scene: Scene | None = None) -> CollisionModel:
+    """Return the collision geometry for a check; see `collision_model`.
+
+    Raises:
+        ManipDynError: Also if no shape moves, because every check would pass.
+    """
+    model = collision_model(checked_robot(robot), scene)
+    if robot.bodies and all(geometry.body < 0 for geometry in model.geometries):
+        raise ManipDynError(
+            f"robot '{robot.name}' must have collision shapes, got none on its moving links. Use "
+            "a URDF with <collision> elements."
+        )
+    return model
 
 
 def _mass(link: Element) -> float:

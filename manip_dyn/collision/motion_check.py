@@ -20,7 +20,7 @@ from manip_dyn.collision.curves import (
 from manip_dyn.collision.model import (
     CoalObjects,
     CollisionModel,
-    collision_model,
+    checked_model,
 )
 from manip_dyn.collision.pairs import PairArrays, pair_arrays
 from manip_dyn.collision.scene import Scene
@@ -37,7 +37,6 @@ from manip_dyn.core.checks import (
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
 from manip_dyn.robot import Robot
-from manip_dyn.robot.model import checked_robot
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +45,8 @@ class Clearance(Result):
 
     Attributes:
         clear: True if all pairs of shapes are proved to be farther apart than the margin during
-            the whole motion. False if two shapes touch at `time`. None if it is undecided.
+            the whole motion. False if two shapes touch, or are closer than the margin, at `time`.
+            None if it is undecided.
         least: Proved lower bound of the distance of all pairs over the whole motion, m. For
             motions that are not clear it is 0 or less.
         distance: Smallest distance that was found, m; negative for shapes that overlap. It is
@@ -87,14 +87,15 @@ def clearance(robot: Robot, q: Any, scene: Scene | None = None) -> Clearance:
         scene: Objects around the arm. Default: none, so that only the arm itself is checked.
 
     Raises:
-        ManipDynError: If an argument is invalid or a mesh is missing.
+        ManipDynError: If an argument is invalid, a mesh is missing, or the moving links have no
+            collision shapes.
     """
-    model = collision_model(checked_robot(robot), scene)
+    model = checked_model(robot, scene)
     posture = finite_vector("q", q, robot.n)
     pair, separation = _coal_objects(model).closest(posture, model.pairs)
     clear = separation.distance > 0.0
     points = np.array([separation.first, separation.second])
-    reason = sentence(pair, separation.distance)
+    reason = sentence(pair, separation.distance) + model.omission
     return Clearance(
         clear,
         separation.distance,
@@ -136,9 +137,10 @@ def check_motion(
             undecided.
 
     Raises:
-        ManipDynError: If an argument is invalid or a mesh is missing.
+        ManipDynError: If an argument is invalid, a mesh is missing, or the moving links have no
+            collision shapes.
     """
-    model = collision_model(checked_robot(robot), scene)
+    model = checked_model(robot, scene)
     curve = joint_curve(robot, motion)
     margin = not_negative("margin", margin, "m")
     resolution = positive("resolution", resolution, "m")
@@ -147,7 +149,7 @@ def check_motion(
     if not len(arrays.pairs.first):
         q = curve(curve.breaks[0])
         nothing = np.full((2, 3), np.nan)
-        reason = "there is no pair to check"
+        reason = "there is no pair to check" + model.omission
         return Clearance(True, np.inf, np.inf, 0.0, ("", ""), q, nothing, 0, "clear", reason)
     outcome = _search(robot, arrays, curve, margin, resolution, most)
     return _clearance(model, curve, arrays, outcome, margin)
@@ -271,18 +273,23 @@ def _clearance(
     objects = _coal_objects(model)
     if contact >= 0:  # the search checks middles of intervals, not the start
         start = curve(float(curve.breaks[0]))
-        if objects.closest(start, [names])[1].distance <= 0.0:
+        if objects.closest(start, [names])[1].distance <= margin:
             parameter, q = curve.breaks[0], start
     _, separation = objects.closest(q, [names])
     time = curve.time_of(float(parameter))
-    distance = min(separation.distance, 0.0) if contact >= 0 else separation.distance
+    distance = separation.distance
+    if contact >= 0 and not margin:
+        distance = min(distance, 0.0)  # coal states contacts to 1e-9 m
     reason = f"{sentence(names, distance)} at {time:.6g} s"
+    if contact >= 0 and margin:
+        reason += f", and the margin is {margin:.4g} m"
     if clear:
         reason += f"; proved least clearance {least:.4g} m"
     if clear is None:
         reason += (
             "; max_intervals is too small" if counts[search.EXCEEDED] else "; too close to decide"
         )
+    reason += model.omission
     return Clearance(
         clear,
         least,

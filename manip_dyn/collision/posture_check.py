@@ -16,7 +16,7 @@ from manip_dyn.collision.convex import (
     place_centres,
     separation,
 )
-from manip_dyn.collision.model import collision_model
+from manip_dyn.collision.model import checked_model
 from manip_dyn.collision.pairs import pair_arrays
 from manip_dyn.collision.posture_lanes import (
     copy_pose,
@@ -28,8 +28,8 @@ from manip_dyn.collision.scene import Scene
 from manip_dyn.core.arrays import Index, by_reference
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.robot.model import checked_robot
 
 
 class PostureMemory(NamedTuple):
@@ -136,10 +136,11 @@ class PostureCheck:
         """Collect the shapes of the robot and of the scene.
 
         Raises:
-            ManipDynError: If an argument is invalid or a mesh is missing.
+            ManipDynError: If an argument is invalid, a mesh is missing, or the moving links have
+                no collision shapes.
         """
-        self._robot = checked_robot(robot)
-        self._arrays = pair_arrays(collision_model(robot, scene))
+        self._arrays = pair_arrays(checked_model(robot, scene))
+        self._robot = robot
         self._memory = posture_memory(self._arrays.bodies, self._arrays.pieces)
         self._block = posture_block(self._arrays.bodies, self._arrays.pieces)
 
@@ -180,6 +181,8 @@ class PostureCheck:
         return self._distances(q, max(margin, 0.0) + 1e-12, margin) > margin
 
     def _distances(self, q: ArrayLike, limit: float, enough: float) -> Vector:
+        if np.ndim(q) != 2:
+            raise ManipDynError(f"q must have shape (k, {self._robot.n}), got {np.shape(q)}.")
         arrays, count = self._arrays, len(np.asarray(q))
         postures = arrays.body_positions(finite_array("q", q, (count, self._robot.n)))
         out = np.empty(count)

@@ -233,6 +233,8 @@ def load_scene(path: str | Path) -> Scene:
         ManipDynError: If the file cannot be read, or has an unknown key or an invalid value.
     """
     path = Path(path).expanduser()
+    if not path.is_file():
+        raise ManipDynError(f"scene must be a readable file, got '{path}': no such file.")
     return read_yaml(path, lambda content: _scene(content, path.parent))
 
 
@@ -252,7 +254,7 @@ def _scene(content: Any, folder: Path) -> Scene:
     content = mapping("the scene", {} if content is None else content, ("objects", "link_padding"))
     scene = Scene(link_padding=_mapping("link_padding", content.get("link_padding")))
     for name, entry in _mapping("objects", content.get("objects")).items():
-        entry = mapping(f"object '{name}'", entry, (*SHAPES, *PLACEMENT))
+        entry = mapping(f"object '{name}'", entry or {}, (*SHAPES, *PLACEMENT))
         kinds = [key for key in entry if key in SHAPES]
         if len(kinds) != 1:
             raise ManipDynError(

@@ -196,6 +196,8 @@ class Mesh:
         object.__setattr__(self, "factors", tuple(factors.tolist()))
         truth("convex of a mesh", self.convex)
         object.__setattr__(self, "hulls", whole_number("hulls of a mesh", self.hulls, 1))
+        if self.hulls > 1 and not self.convex:
+            raise ManipDynError(f"hulls of a mesh must be 1 without convex, got {self.hulls}.")
         count = len(read_mesh(self.file, self.factors).triangles)
         object.__setattr__(self, "has_surface", count <= MOST_TRIANGLES)
         if not self.convex and not self.has_surface:

@@ -32,6 +32,8 @@ def collision_findings(robot: Robot) -> Iterator[Finding]:
         if "random postures" in reason:
             value = f"with '{second}' {reason}"
             yield Finding("note", "link", first, "collision", value, "none")
+    if not model.pairs:
+        return
     check = PostureCheck(robot)
     if check.distance(np.clip(np.zeros(robot.n), robot.q_min, robot.q_max)) <= 0.0:
         first, second = check.closest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +76,7 @@ def load_robot(
     friction = (viscous_friction, coulomb_friction)
     robot = _build(description, extras, tip, scale, friction, armature)
     _check_mass_matrix(robot)
-    return replace(robot, folder=folder, srdf=read_srdf(srdf))
+    return replace(robot, folder=folder, srdf=_srdf_of(robot, srdf))
 
 
 def load_kinematics(
@@ -104,7 +105,23 @@ def load_kinematics(
     fixed = description.fix_unsupported()
     robot = _build(description, extras, tip or description.default_tip(), 1.0, (None, None), None)
     notes = [f"joint '{name}' is shown fixed" for name in fixed]
-    return replace(robot, folder=folder, srdf=read_srdf(srdf), notes=(*robot.notes, *notes))
+    return replace(robot, folder=folder, srdf=_srdf_of(robot, srdf), notes=(*robot.notes, *notes))
+
+
+def _srdf_of(robot: Robot, source: str | Path | None) -> str:
+    """Return the text of an SRDF, or ""; raise an error if it is that of another robot."""
+    text = read_srdf(source)
+    if not text:
+        return ""
+    elements = ElementTree.fromstring(text).iter("disable_collisions")
+    links = {link for element in elements for link in (element.get("link1"), element.get("link2"))}
+    own = {link.get("name") for link in ElementTree.fromstring(robot.urdf).iter("link")}
+    if links and not links & own:
+        raise ManipDynError(
+            f"srdf must name links of robot '{robot.name}', got only others, such as "
+            f"'{min(map(str, links))}'."
+        )
+    return text
 
 
 def _read(

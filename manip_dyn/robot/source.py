@@ -173,7 +173,8 @@ def read_srdf(source: str | Path | None) -> str:
         text = str(source) if is_text else Path(source).expanduser().read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)
     except (OSError, UnicodeDecodeError, ElementTree.ParseError, TypeError) as error:
-        raise ManipDynError(f"srdf must be a readable SRDF, got {label}: {error}.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ManipDynError(f"srdf must be a readable SRDF, got {label}: {reason}.") from error
     if root.tag != "robot":
         raise ManipDynError(f"srdf must have the root <robot>, got <{root.tag}>.")
     return text

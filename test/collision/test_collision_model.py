@@ -157,9 +157,25 @@ def test_links_without_shapes_are_named():
     model = collision_model(robot)
     assert not model.geometries
     assert any("has no collision shape" in note for note in model.notes)
-    assert md.clearance(robot, np.zeros(2)).distance == np.inf
-    assert md.PostureCheck(robot).are_clear(np.zeros((3, 2))).all()
-    assert md.check_motion(robot, np.eye(2)).clear
+
+
+def test_checks_of_arms_without_shapes_are_rejected():
+    arm = md.load_robot("ur5")
+    table = md.Scene().add("table", md.Box([2.0, 2.0, 2.0]))
+    posture, message = np.zeros(6), "robot 'ur5' must have collision shapes, got none"
+    line = [posture, posture + 0.1]
+    for check in (
+        lambda: md.clearance(arm, posture, table),
+        lambda: md.check_motion(arm, line),
+        lambda: md.PostureCheck(arm, table),
+        lambda: md.VelocitySolver(arm, scene=table),
+    ):
+        with pytest.raises(md.ManipDynError, match=message):
+            check()
+    part = md.Scene().add("part", md.Box([0.1, 0.1, 0.1]), link=arm.tip)
+    result = md.check_motion(arm, line, part.add("ball", md.Sphere(0.1), [3.0, 0.0, 0.0]))
+    assert result.clear
+    assert "links without collision shapes are not checked: base_link" in result.reason
 
 
 def test_frames_without_mass_and_visual_shape_need_no_collision_shape():
@@ -213,6 +229,9 @@ def test_srdf_must_be_readable(tmp_path):
         md.load_robot("pa10", srdf=tmp_path / "missing.srdf")
     with pytest.raises(md.ManipDynError, match="root <robot>"):
         md.load_robot("pa10", srdf="<group/>")
+    panda = '<robot><disable_collisions link1="hand" link2="wrist"/></robot>'
+    with pytest.raises(md.ManipDynError, match=r"srdf must name links of robot 'pa10'.*'hand'"):
+        md.load_robot("pa10", srdf=panda)
 
 
 def test_ur5_touches_a_table_that_its_urdf_knows_nothing_of():

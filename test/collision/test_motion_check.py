@@ -103,6 +103,10 @@ def test_margin_is_a_required_distance():
     motion = [[-1.0], [1.0]]
     assert md.check_motion(robot, motion, scene, margin=0.0499).clear
     assert md.check_motion(robot, motion, scene, margin=0.0501).clear is False
+    result = md.check_motion(robot, [[0.0], [-1.0]], scene, margin=0.06)
+    assert (result.clear, result.time) == (False, 0.0)
+    assert result.distance == pytest.approx(0.05, abs=1e-9)
+    assert result.reason.endswith("m from ball at 0 s, and the margin is 0.06 m")
 
 
 def test_result_is_undecided_without_enough_intervals():

@@ -58,6 +58,8 @@ def test_equal_scenes_are_equal_also_after_pickling(tmp_path):
         ("objects: {a: {box: [1, 2, -1]}}", "above 0 m"),
         ("objects: {a: {sphere: 1, box: [1, 1, 1]}}", "must have one of"),
         ("objects: {a: {position: [0, 0, 0]}}", "got none"),
+        ("objects: {a: }", "object 'a' must have one of"),
+        ("objects: {a: {mesh: {file: bad.stl}}}", "bad.stl' must be a readable STL, DAE or OBJ"),
         ("objects: {a: {sphere: 1, pose: 3}}", "unknown key 'pose'"),
         (
             "objects: {a: {cylinder: {radius: 1}}}",
@@ -75,7 +77,10 @@ def test_equal_scenes_are_equal_also_after_pickling(tmp_path):
 )
 def test_invalid_scenes_are_rejected(text, message, tmp_path):
     path = tmp_path / "scene.yaml"
+    with pytest.raises(md.ManipDynError, match=r"scene.yaml': no such file"):
+        md.load_scene(path)
     path.write_text(text)
+    (tmp_path / "bad.stl").write_text("solid")
     with pytest.raises(md.ManipDynError, match=message):
         md.load_scene(path)
 

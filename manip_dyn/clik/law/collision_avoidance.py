@@ -34,7 +34,7 @@ from manip_dyn.clik.law.settings import (
     COLLISION_SCALE,
     task_of,
 )
-from manip_dyn.collision import Scene, collision_model
+from manip_dyn.collision import Scene
 from manip_dyn.collision.convex import (
     Bodies,
     PiecePairs,
@@ -48,6 +48,7 @@ from manip_dyn.collision.convex import (
     place_centres,
     separation,
 )
+from manip_dyn.collision.model import checked_model, collision_model
 from manip_dyn.collision.pairs import PairArrays, pair_arrays
 from manip_dyn.collision.scene import FARTHEST
 from manip_dyn.collision.shapes import HALF_SPACE
@@ -155,9 +156,10 @@ def neighbourhood(robot: Robot, scene: Scene) -> Neighbourhood:
     """Return a reference to the pairs of a robot and a scene, for compiled code.
 
     Raises:
-        ManipDynError: If a mesh is missing, or if the scene names an unknown link.
+        ManipDynError: If a mesh is missing, if the scene names an unknown link, or if the moving
+            links have no collision shapes.
     """
-    pairs = pair_arrays(collision_model(robot, scene))
+    pairs = pair_arrays(checked_model(robot, scene))
     n, b, p = robot.n, len(robot.bodies), len(pairs.names)
     reach = _reach(robot, pairs)
     zeros = np.zeros

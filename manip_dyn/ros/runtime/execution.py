@@ -35,7 +35,7 @@ ANNOUNCEMENT_PERIOD = 10.0
 """Wall time between two log lines about compilation, s."""
 GRACE = 0.5
 """Wall time from a signal to the shutdown of ROS if the main thread does not respond, s."""
-LAST_MESSAGES_TIMEOUT = 0.2
+LAST_MESSAGES_TIMEOUT = 1.0
 """Longest wall time for which a node that exits waits until its last messages are received, s."""
 
 
