@@ -11,20 +11,27 @@ import sys
 import tempfile
 import time
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib
+import numpy as np
 from PIL import Image
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 import manip_dyn as md
+from manip_dyn.inspection import mass_rules
+from manip_dyn.inspection.readings import mass_of
+from manip_dyn.robot.urdf import child_of, links_of, movable_joints_of
 from manip_dyn.viewer.picture import client_of
 
 DOCS = Path(__file__).parents[1]
 sys.path.append(str(DOCS.parent / "test"))
 
+import arms  # noqa: E402
 import chromium  # noqa: E402
 
 EXAMPLES = (
@@ -53,6 +60,8 @@ TILE = (300, 360)
 """Width and height of the picture of a robot, pixels."""
 PAGE = (1280, 800)
 """Width and height of the browser that shows a page, pixels."""
+POINT = 1e-4
+"""Distance that represents 0 on a logarithmic axis, m."""
 LOADING = 8.0
 """Time from the first contents of a page to its picture, s. The page fades in."""
 
@@ -97,6 +106,49 @@ def path_timing() -> Image.Image:
     return figure()
 
 
+def inertias() -> Image.Image:
+    """Return the principal moments and sizes of the moving links of example-robot-data.
+
+    A ball of radius R has an RMS distance of sqrt(3/5) R from its centre.
+    """
+    links = []
+    for path in arms.examples():
+        root = ElementTree.parse(path).getroot()
+        findings = [f for f in mass_rules.inertia_findings(root) if f.what == "inertia"]
+        kinds = {f.name: 1 if "none" in f.expected else 2 for f in findings}
+        joints = movable_joints_of(root).values()
+        groups = (mass_rules.rigid_group(root, child_of(joint)) for joint in joints)
+        for name in sorted(set(chain.from_iterable(groups))):
+            body = mass_of(links_of(root)[name])
+            if body is not None and body.mass > 0.0:
+                moments = np.linalg.eigvalsh(body.inertia)
+                links.append((body.mass, *moments, kinds.get(name, 0)))
+    mass, low, middle, high, kind = np.array(links).T
+    largest = np.where(high > 0.0, high, np.nan)
+    low_ratio, middle_ratio = low / largest, middle / largest
+    spread = np.sqrt(np.maximum((low + middle + high) / (2.0 * mass), POINT**2))
+    masses = np.geomspace(1e-4, 100.0)
+    ball = np.sqrt(0.6) * (masses / (4.0 / 3.0 * np.pi * mass_rules.DENSEST)) ** (1.0 / 3.0)
+    _, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained")
+    for finding, style, label in ((0, "C0.", "no finding"), (1, "C3o", "error or warning")):
+        select = kind == finding
+        left.plot(low_ratio[select], middle_ratio[select], style, markersize=4, label=label)
+        select = kind == 2 * finding
+        right.loglog(mass[select], spread[select], style, markersize=4)
+    left.fill([0.0, 1.0, 0.5], [1.0, 1.0, 0.5], facecolor="none", edgecolor="black")
+    for x, y, name in ((0.0, 1.02, "rod"), (1.0, 1.02, "ball"), (0.5, 0.44, "flat disc")):
+        left.text(x, y, name, horizontalalignment="center")
+    left.set(title="triangle inequality", xlabel="smallest / largest principal moment")
+    left.set(ylabel="middle / largest principal moment", xlim=(-0.1, 1.1), ylim=(-0.05, 1.1))
+    left.legend(loc="lower right")
+    right.loglog(masses, ball, "black")
+    right.text(0.4, 5e-3, "ball of osmium")
+    right.text(2e-3, 1.3 * POINT, "point masses")
+    right.set(title="density and size", xlabel="mass [kg]", xlim=(5e-5, 200.0))
+    right.set(ylabel="RMS distance of the mass from its centre [m]")
+    return figure()
+
+
 def robots() -> Image.Image:
     """Return the robots of `POSTURES`, side by side."""
     width, height = TILE
@@ -135,7 +187,12 @@ def recording() -> Image.Image:
     return picture
 
 
-PICTURES = {"path_timing": path_timing, "robots": robots, "recording": recording}
+PICTURES = {
+    "path_timing": path_timing,
+    "inertias": inertias,
+    "robots": robots,
+    "recording": recording,
+}
 """Functions that draw the pictures that are not those of examples."""
 
 if __name__ == "__main__":
