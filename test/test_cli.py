@@ -638,6 +638,8 @@ def test_sigterm_ends_the_page_of_a_demo_with_exit_code_143(monkeypatch):
         raise Terminated
 
     class Running:
+        """A node that does not end."""
+
         def poll(self):
             return None
 
