@@ -9,7 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
@@ -91,7 +91,7 @@ class CollisionModel:
             for link in self.without_shape
         )
 
-    @property
+    @cached_property
     def omission(self) -> str:
         """End of a sentence about a check: the links whose bodies have no shapes, or ""."""
         bodies = {geometry.body for geometry in _of_robot(self.robot).geometries}
@@ -340,7 +340,7 @@ def _with_meshes(model: CollisionModel, links: set[str], **changes: Any) -> Coll
 @lru_cache(maxsize=32)
 def _with_scene(robot: Robot, scene: Scene) -> CollisionModel:
     own = _of_robot(robot)
-    links = {link.get("name", "") for link in ElementTree.fromstring(robot.urdf).iter("link")}
+    links = set(robot.link_names)
     for link in scene.link_padding:
         if link not in links:
             hint = closest(link, links)

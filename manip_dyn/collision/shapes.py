@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import coal
 import numpy as np
 from numpy.typing import ArrayLike
+from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
 from manip_dyn.collision.meshes import (
     Surface,
@@ -270,14 +271,7 @@ def centre_and_inertia(shape: Shape) -> tuple[Vector, Matrix]:
 
 def rotation_from_rpy(rpy: ArrayLike) -> Matrix:
     """Return the rotation matrix (3, 3) of roll, pitch and yaw (3,), rad, as in URDF."""
-    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+    return np.array(rpyToMatrix(np.array(rpy, dtype=np.float64)), order="C")
 
 
 def rpy_from_rotation(rotation: Matrix) -> Vector:
@@ -285,10 +279,7 @@ def rpy_from_rotation(rotation: Matrix) -> Vector:
 
     If the pitch is ± pi/2, only the sum or the difference of roll and yaw is determined.
     """
-    yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
-    c, s = np.cos(yaw), np.sin(yaw)
-    x, y = c * rotation[0] + s * rotation[1], c * rotation[1] - s * rotation[0]
-    return np.array([np.arctan2(-y[2], y[1]), np.arctan2(-rotation[2, 0], x[0]), yaw])
+    return np.array(matrixToRpy(rotation))
 
 
 def _axis(length: float) -> Matrix:

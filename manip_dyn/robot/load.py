@@ -115,8 +115,7 @@ def _srdf_of(robot: Robot, source: str | Path | None) -> str:
         return ""
     elements = ElementTree.fromstring(text).iter("disable_collisions")
     links = {link for element in elements for link in (element.get("link1"), element.get("link2"))}
-    own = {link.get("name") for link in ElementTree.fromstring(robot.urdf).iter("link")}
-    if links and not links & own:
+    if links and links.isdisjoint(robot.link_names):
         raise ManipDynError(
             f"srdf must name links of robot '{robot.name}', got only others, such as "
             f"'{min(map(str, links))}'."

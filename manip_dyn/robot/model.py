@@ -299,15 +299,20 @@ class Robot:
             )
         return self.joint_names.index(joint)
 
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of all links, including those that are fixed to others."""
+        frames = self.model.frames
+        return tuple(f.name for f in frames if f.type == pinocchio.FrameType.BODY)
+
     def frame(self, link: str) -> Frame:
         """Return the frame of a link relative to the body to which it is fixed.
 
         Raises:
             ManipDynError: If there is no such link.
         """
-        frames = [f.name for f in self.model.frames if f.type == pinocchio.FrameType.BODY]
-        if link not in frames:
-            hint = closest(str(link), frames)
+        if link not in self.link_names:
+            hint = closest(str(link), self.link_names)
             raise ManipDynError(f"link must be a link of robot '{self.name}', got '{link}'{hint}")
         return frame_of(self.model, link)
 

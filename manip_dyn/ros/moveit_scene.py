@@ -13,7 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 
@@ -71,9 +70,6 @@ class MoveItScene:
         """Start with a scene, whose objects messages may remove or move. Default: empty."""
         self.scene = scene or Scene()
         self._robot, self._frames = robot, RobotFrames(robot, robot.base)
-        self._links = [
-            link.get("name", "") for link in ElementTree.fromstring(robot.urdf).iter("link")
-        ]
         self._fixed = dict[str, Pose]()
         self._padding = dict(self.scene.link_padding)
         self._may_touch: Callable[[str, str], bool] = lambda _first, _second: False
@@ -115,9 +111,9 @@ class MoveItScene:
 
     def _scene(self) -> Scene:
         names = {key: _names(key, group) for key, group in self._groups.items()}
-        scene = Scene(link_padding=self._padding)
+        scene, owners = Scene(link_padding=self._padding), {*self._robot.link_names, *names}
         for key, group in self._groups.items():
-            others = {*self._links, *names} - {key}
+            others = owners - {key}
             touching = {n for n in others if n in group.allowed or self._may_touch(key, n)}
             allowed = sorted(name for n in touching for name in names.get(n, [n]))
             volumes = [_volume(shape) for shape, _ in group.shapes]
@@ -246,7 +242,7 @@ class MoveItScene:
 
     def _of_link(self, frame: str) -> Pose:
         """Return the pose of a link, or of another known frame, in the base frame."""
-        if frame in self._fixed and frame not in self._links:
+        if frame in self._fixed and frame not in self._robot.link_names:
             return self._fixed[frame]
         problem = self._frames.problem(frame)
         if problem:

@@ -261,11 +261,13 @@ def publish_last(node: Node, messages: Sequence[tuple[Publisher, Any]]) -> None:
     """
 
     def publish() -> None:
+        end = time.monotonic() + LAST_MESSAGES_TIMEOUT
         for publisher, message in messages:
             publisher.publish(message)
         for publisher, _ in messages:
             with suppress(RuntimeError):  # the middleware does not support it
-                publisher.wait_for_all_acked(Duration(seconds=LAST_MESSAGES_TIMEOUT))
+                remaining = max(0.0, end - time.monotonic())
+                publisher.wait_for_all_acked(Duration(seconds=remaining))
 
     unless_shut_down(node, publish)
 
