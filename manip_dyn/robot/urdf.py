@@ -235,11 +235,15 @@ def _mimic_of(joint: Element) -> Mimic:
     return Mimic(keys.get("joint", ""), ratio, offset)
 
 
+MAX_JOINTS = 200
+"""Largest number of movable joints: loading and compiling takes time with their cube."""
+
+
 def check_dynamics(where: str, root: Element, view: str) -> None:
     """Raise `ManipDynError` for unsupported dynamics.
 
-    Unsupported are other joint types, robots without a movable joint, movable links without mass,
-    negative masses, and negative principal inertias.
+    Unsupported are other joint types, robots without a movable joint or with more than
+    `MAX_JOINTS`, movable links without mass, negative masses, and negative principal inertias.
 
     Args:
         where: Subject of the error messages.
@@ -257,6 +261,11 @@ def check_dynamics(where: str, root: Element, view: str) -> None:
         raise ManipDynError(
             f"{where} must have at least one movable joint, got no movable joint. It can only be "
             f"shown: {view}"
+        )
+    if len(movable_joints_of(root)) > MAX_JOINTS:
+        raise ManipDynError(
+            f"{where} must have at most {MAX_JOINTS} movable joints, got "
+            f"{len(movable_joints_of(root))}. Hold joints fixed with lock, or set a tip."
         )
     for name in moving_links_of(root):
         _check_body(f"{where}: link '{name}'", links_of(root)[name])
@@ -382,8 +391,16 @@ def inertia_notes(root: Element) -> list[str]:
 
 def moving_links_of(root: Element) -> list[str]:
     """Return the links that are not rigidly fixed to the base."""
-    movable = movable_joints_of(root)
-    return [name for name in links_of(root) if any(j in movable for j in path_to(root, name))]
+    movable = movable_joints_of(root).values()
+    moving = {child_of(joint) for joint in movable}
+    above = {child_of(joint): parent_of(joint) for joint in joints_of(root).values()}
+
+    def moves(link: str) -> bool:
+        while link in above and link not in moving:
+            link = above[link]
+        return link in moving
+
+    return [name for name in links_of(root) if moves(name)]
 
 
 def _rigid_mass(root: Element, link: str) -> float:

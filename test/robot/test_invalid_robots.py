@@ -117,6 +117,16 @@ def test_invalid_urdfs_raise_an_error(tmp_path, old, new, pattern):
     check_error(pattern, write(tmp_path, changed(ARM, (old, new))))
 
 
+def chain(n):
+    """Return a URDF of n revolute joints."""
+    joints = "".join(
+        f"<link name='{k}'/><joint name='joint_{k}' type='revolute'><parent link='{k - 1}'/>"
+        f"<child link='{k}'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
+        for k in range(1, n + 1)
+    )
+    return f"<robot name='chain'><link name='0'/>{joints}</robot>".encode()
+
+
 @pytest.mark.parametrize(
     ("content", "pattern"),
     [
@@ -131,6 +141,7 @@ def test_invalid_urdfs_raise_an_error(tmp_path, old, new, pattern):
             b"<robot name='rock'><link name='base'/></robot>",
             "at least one movable joint",
         ),
+        (chain(201), "at most 200 movable joints, got 201. Hold joints fixed"),
     ],
 )
 def test_files_without_a_robot_raise_an_error(tmp_path, content, pattern):
