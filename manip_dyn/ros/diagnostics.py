@@ -224,6 +224,13 @@ def other_publishers(node: Node, topic: str) -> str:
     return ", ".join(sorted(names))
 
 
+def namesakes(node: Node) -> int:
+    """Return the number of nodes with the full name of this node, including itself."""
+    own = node.get_fully_qualified_name()
+    pairs = node.get_node_names_and_namespaces()
+    return sum(f"{space.rstrip('/')}/{name}" == own for name, space in pairs)
+
+
 def commanders(node: Node, topics: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the nodes that publish on any of the command topics.
 

@@ -43,6 +43,7 @@ class ArmFacts(NamedTuple):
         beyond: Descriptions of the joints beyond their limits.
         at_stops: Whether the joints in `beyond` are within the compliance of mechanical stops.
         too_fast: Descriptions of the joints whose speed exceeds its limit.
+        namesakes: Number of nodes with the name of the simulator.
         commanders: Names of the nodes that publish commands.
         handover: Why the safe command is active, or "".
         safe_command: Name of the safe command.
@@ -57,6 +58,7 @@ class ArmFacts(NamedTuple):
     beyond: tuple[str, ...] = ()
     at_stops: bool = False
     too_fast: tuple[str, ...] = ()
+    namesakes: int = 1
     commanders: tuple[str, ...] = ()
     handover: str = ""
     safe_command: str = "brake"
@@ -88,6 +90,9 @@ def condition(now: ArmFacts) -> Condition:
         return Condition("outside_limits", ERROR, f"outside its limits: {where}")
     if now.too_fast:
         return Condition("too_fast", ERROR, f"too fast: {', '.join(now.too_fast)}")
+    if now.namesakes > 1:
+        sentence = f"{now.namesakes} nodes have the name of this simulator"
+        return Condition("second_simulator", WARN, sentence)
     if len(now.commanders) > 1:
         names = ", ".join(now.commanders)
         return Condition(

@@ -12,6 +12,7 @@ FAULT = ArmFacts(fault="the simulation of 'rr' diverged")
 OUTSIDE = ArmFacts(beyond=("W1 0.3 rad beyond its upper limit",))
 STOP = OUTSIDE._replace(at_stops=True)
 FAST = ArmFacts(too_fast=("W1 at 24.3 rad/s (limit 20)",))
+TWICE = ArmFacts(namesakes=2)
 TWO = ArmFacts(commanders=("/planner", "/tracker"))
 LOST = ArmFacts(handover="no command for 0.5 s")
 HOLDING = ArmFacts(holding=True, commanders=("/controller_manager",))
@@ -23,6 +24,7 @@ ROWS = [
     (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to restart"),
     (OUTSIDE, "outside_limits", ERROR, "outside its limits: W1 0.3 rad beyond its upper limit"),
     (FAST, "too_fast", ERROR, "too fast: W1 at 24.3 rad/s (limit 20)"),
+    (TWICE, "second_simulator", WARN, "2 nodes have the name of this simulator"),
     (TWO, "second_commander", WARN, "2 publishers of commands: /planner, /tracker"),
     (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
     (
@@ -50,7 +52,7 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
 def test_the_worst_state_is_reported():
     """Each row has priority over all rows below it. Regression: overruns hid a pause."""
     everything = ArmFacts(commanded=False)
-    for situation, state, _, _ in reversed(ROWS[:10]):
+    for situation, state, _, _ in reversed(ROWS[:11]):
         changes = {
             key: value
             for key, value in situation._asdict().items()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.control import Brake
 from manip_dyn.simulation import CommandedArm, Disturbance, Simulation, held
 
 PERIOD = 1_000_000
@@ -100,3 +101,30 @@ def test_schedules_that_start_too_early_or_too_late_are_rejected(robot, timeout,
             md.ManipDynError, match=f"-{oldest} to 60 s from now .* got {invalid:.3f} s"
         ):
             arm.check_age(round(invalid * 1e9))
+
+
+def test_a_braked_arm_in_equilibrium_stays_there_without_integration():
+    """The state is that of an integration, bit for bit, until something else acts."""
+    robot = md.load_robot("pa10")
+    start = np.array([0.3, 0.4, -0.2, 1.2, 0.5, -0.3, 0.1]), 0.01 * np.ones(7)
+    reference = Simulation(robot, *start)
+    reference.law = Brake(reference.kernels)
+    arm = CommandedArm(Simulation(robot, *start), Brake(reference.kernels))
+    simulation = arm.simulation
+    for _ in range(600):
+        arm.advance(10 * PERIOD)
+        reference.advance(10 * PERIOD)
+    assert (simulation.q.tolist(), simulation.v.tolist()) == (
+        reference.q.tolist(),
+        reference.v.tolist(),
+    )
+    assert simulation.time_ns == reference.time_ns
+    assert simulation.energy() == reference.energy()
+    assert simulation.statistics.steps < reference.statistics.steps
+    arm.push(0.1 * robot.tau_max, 20 * PERIOD)
+    arm.advance(10 * PERIOD)
+    assert np.abs(simulation.v).max() > 1e-3
+    arm.advance(300 * PERIOD)
+    arm.command(held(robot, np.zeros(7)))
+    arm.advance(10 * PERIOD)
+    assert np.abs(simulation.v).max() > 1e-2

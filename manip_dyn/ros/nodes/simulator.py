@@ -15,7 +15,13 @@ from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.core.checks import nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.diagnostics import RecentOverruns, Report, commanders, publish_every_second
+from manip_dyn.ros.diagnostics import (
+    RecentOverruns,
+    Report,
+    commanders,
+    namesakes,
+    publish_every_second,
+)
 from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.joints import (
     efforts_from,
@@ -280,7 +286,7 @@ class SimulatorNode:
 
     def _publish_energy(self) -> None:
         count = self._arm.time_ns // self._energy_ns if self._energy_ns else 0
-        if count > self._energies:
+        if count > self._energies and self._energy.get_subscription_count():
             self._energy.publish(energy_message(self._simulation.energy()))
         self._energies = count
 
@@ -308,6 +314,7 @@ class SimulatorNode:
                     beyond=tuple(description for _, description in beyond.values()),
                     at_stops=stops and all(amount <= GIVE for amount, _ in beyond.values()),
                     too_fast=fast,
+                    namesakes=namesakes(self.node),
                     commanders=senders,
                     handover=self._commands.handover,
                     safe_command=self._parameters.safe_command,

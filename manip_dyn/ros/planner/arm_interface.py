@@ -70,6 +70,7 @@ class ArmStates:
             drop: Called with the error of an invalid message.
         """
         self._robot, self._receive, self._estimator = robot, receive, estimator
+        self._node = node
         self._damping, self._timeout = parameters.damping, parameters.state_timeout
         self._end = CommandEnd(parameters.command_periods, parameters.control_period)
         self._announced = parameters.delay
@@ -90,7 +91,8 @@ class ArmStates:
         """Return a reset between two successive states, or a motion without control, or None."""
         reset = reset_reason(self._robot, before, measured)
         if reset:
-            return Loss("reset", reset)
+            count = self._node.count_publishers(self.topic)
+            return Loss("reset", reset + (f" ({count} publishers)" if count > 1 else ""))
         if not moving:
             self.loop_delay.ineffective = 0.0
         late = self.loop_delay.failure(self.margin, GAINS) if moving else ""
