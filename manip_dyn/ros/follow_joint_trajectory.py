@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 
@@ -30,12 +29,11 @@ from manip_dyn.ros.messages.trajectories import (
     trajectory_point,
 )
 from manip_dyn.ros.runtime.execution import ThrottledWarning, create_wall_timer
+from manip_dyn.ros.runtime.subscriptions import REQUESTS
 
 TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
 FEEDBACK_RATE = 20.0
 """Rate of feedback and of checks for a result, Hz in wall time."""
-REQUESTS = QoSProfile(depth=1000)
-"""Profile of the action's services. With the default depth of 10, a burst of requests is lost."""
 CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
 REPLACED = Outcome(Code.INVALID_GOAL, "replaced by another trajectory")
 

@@ -19,6 +19,7 @@ from manip_dyn.ros.diagnostics import ERROR, OK, WARN, Report, pacing_values
 from manip_dyn.ros.messages.geometry import to_time
 from manip_dyn.ros.parameters.common import SteppingParameters
 from manip_dyn.ros.runtime.execution import unless_shut_down
+from manip_dyn.ros.runtime.subscriptions import REQUESTS
 from manip_dyn.ros.runtime.threads import (
     PeriodicThread,
     RealTimeShare,
@@ -319,7 +320,7 @@ class StandardServices:
             (services.ResetSimulation, "reset_simulation", self._reset),
             (services.StepSimulation, "step_simulation", self._step),
         ):
-            node.create_service(kind, f"~/{name}", callback)
+            node.create_service(kind, f"~/{name}", callback, qos_profile=REQUESTS)
 
     @property
     def _present(self) -> int:
@@ -381,9 +382,9 @@ class StepperServices:
     def __init__(self, node: Node, stepper: Stepper):
         """Create the services, with those of simulation_interfaces if it is installed."""
         self._stepper = stepper
-        node.create_service(Trigger, "~/reset", self._on_reset)
-        node.create_service(Trigger, "~/step", self._on_step)
-        node.create_service(SetBool, "~/pause", self._on_pause)
+        node.create_service(Trigger, "~/reset", self._on_reset, qos_profile=REQUESTS)
+        node.create_service(Trigger, "~/step", self._on_step, qos_profile=REQUESTS)
+        node.create_service(SetBool, "~/pause", self._on_pause, qos_profile=REQUESTS)
         StandardServices.offer(node, stepper)
 
     def _on_reset(self, _request, response: Trigger.Response) -> Trigger.Response:

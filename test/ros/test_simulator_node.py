@@ -7,6 +7,7 @@ import pytest
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import LATCHED
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -82,6 +83,16 @@ def test_lockstep_advances_one_period_per_command(lockstep):
         assert list(state.effort) == [1.0, -0.5]
     lockstep.spin(0.3)
     assert stamp(lockstep.states[-1]) == 5 * PERIOD
+
+
+def test_every_call_of_a_burst_is_answered(lockstep):
+    """Regression: 10 of 100 calls of a service were answered, and the others were lost."""
+    name, qos = "simulator/step", QoSProfile(depth=100)
+    client = lockstep.probe.create_client(Trigger, name, qos_profile=qos)
+    lockstep.until(client.service_is_ready, "no service")
+    answers = [client.call_async(Trigger.Request()) for _ in range(100)]
+    lockstep.until(lambda: all(answer.done() for answer in answers), "a call has no answer")
+    lockstep.until(lambda: stamp(lockstep.states[-1]) == 100 * PERIOD, "steps are missing")
 
 
 def test_lockstep_state_is_the_core_simulation(lockstep):

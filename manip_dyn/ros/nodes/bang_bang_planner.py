@@ -32,6 +32,7 @@ from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.robot_topics import with_description
 from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_summary, run
+from manip_dyn.ros.runtime.subscriptions import REQUESTS
 from manip_dyn.ros.scene_markers import SceneMarkers
 from manip_dyn.ros.scene_topic import SceneTopic
 
@@ -77,8 +78,8 @@ class BangBangPlannerNode:
         )
         trajectories = Trajectories(machine, self._robot, parameters, self._estimator)
         self._trajectories = FollowJointTrajectory(node, self._robot, trajectories)
-        node.create_service(Trigger, "~/plan", self._on_plan)
-        node.create_service(Trigger, "~/abort", self._on_abort)
+        node.create_service(Trigger, "~/plan", self._on_plan, qos_profile=REQUESTS)
+        node.create_service(Trigger, "~/abort", self._on_abort, qos_profile=REQUESTS)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         create_wall_timer(node, WATCH_PERIOD, machine.watch)
         if self._markers:

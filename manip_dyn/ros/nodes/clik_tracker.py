@@ -33,6 +33,7 @@ from manip_dyn.ros.runtime.execution import (
     robot_summary,
     run,
 )
+from manip_dyn.ros.runtime.subscriptions import REQUESTS
 from manip_dyn.ros.scene_markers import SceneMarkers
 from manip_dyn.ros.scene_topic import SceneTopic
 from manip_dyn.ros.targets import RobotFrames
@@ -78,8 +79,8 @@ class ClikTrackerNode:
         mode: type[Mode] = DynamicMode if parameters.mode == "dynamic" else KinematicMode
         self._mode = mode(node, self._reference, parameters, calls)
         self._target = self._live_target(frame)
-        node.create_service(Trigger, "~/reset", self._on_reset)
-        node.create_service(SetBool, "~/pause", self._on_pause)
+        node.create_service(Trigger, "~/reset", self._on_reset, qos_profile=REQUESTS)
+        node.create_service(SetBool, "~/pause", self._on_pause, qos_profile=REQUESTS)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
         if self._markers:

@@ -42,6 +42,8 @@ EVERY_MESSAGE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 QUEUE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 NEWEST_ONLY = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """Profile for a control loop over topics, in which a queue would add a delay."""
+REQUESTS = QoSProfile(depth=1000)
+"""Profile for services and actions: a queue of the default depth 10 loses a burst of requests."""
 STOP_CHECK_NS = 100_000_000
 """Wall time between a thread's checks whether it must stop, ns."""
 PAUSE = 0.005
