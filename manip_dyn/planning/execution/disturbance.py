@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.identification import MotionRecord
@@ -68,3 +69,12 @@ class DisturbanceObserver:
             gain = min(gain, NOISE * float((self._limit / noise).min()))
             self.effort = self.effort + gain * error
         self._error = error
+
+    def explain(self, effort: Vector) -> None:
+        """Remove the part of the disturbance that is due to an effort (n,) of a new model.
+
+        Otherwise the new model and the observer would both compensate it.
+        """
+        nothing = np.zeros_like(effort)
+        low, high = np.minimum(self.effort, nothing), np.maximum(self.effort, nothing)
+        self.effort = self.effort - np.minimum(np.maximum(effort, low), high)

@@ -57,11 +57,17 @@ class EffortModel(NamedTuple):
         least, most = LEAST_FRICTION * robot.tau_max, MOST_FRICTION * robot.tau_max
         return self._replace(friction=np.where(friction < least, 0.0, np.minimum(friction, most)))
 
+    def efforts(self, robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Matrix:
+        """Return the efforts (k, n) of the arm for states and accelerations (k, n)."""
+        passive = robot.damping * v + robot.stiffness * (q - robot.rest) + robot.armature * a
+        bodies = inverse_rows(robot, q, v, a) - passive
+        rubbing = (robot.coulomb_friction + self.friction) * np.sign(v)
+        return self.mass_ratio * bodies + passive + rubbing
+
     def holding(self, robot: Robot, q: Vector) -> Vector:
         """Return the efforts (n,) that hold the arm at rest at positions `q` (n,)."""
         zero = np.zeros((1, robot.n))
-        springs = robot.stiffness * (q - robot.rest)
-        return self.mass_ratio * (inverse_rows(robot, q[None], zero, zero)[0] - springs) + springs
+        return self.efforts(robot, q[None], zero, zero)[0]
 
 
 class PathEfforts(NamedTuple):

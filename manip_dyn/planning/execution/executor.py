@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -62,6 +61,8 @@ in which they are tried."""
 RESUMING = (0.7, 0.85, 0.98)
 """Fractions of the effort limits that a motion may use after the arm has left the path, in the
 order in which they are tried."""
+AT_REST = 0.05
+"""Speed above which all joints are braked at the end of a brake along the path, rad/s or m/s."""
 BRAKING = 0.9
 """Fraction of the effort limits that a braking motion may use, if this fraction suffices."""
 EARLY = 1e-3
@@ -408,14 +409,15 @@ class PlanExecutor:
             self._adapt(t, *measured, error)
             q_ref, v_ref = self._reference.state(t - self._begin)
             error = float(np.abs(measured[0] - q_ref).max())
-        if (error > self._off_plan and not self._record.is_pending) or (
-            self._stopping and self._over(t)
-        ):
+        waits = self._waits or self._record.is_pending
+        if (error > self._off_plan and not waits) or (self._stopping and self._over(t)):
             self._leave(t, q, v)
             if self._backup_active:
                 return self._backed(t, q, v)
             q_ref, v_ref = self._reference.state(t - self._begin)
         self._watch_arrival(t, q, v, q_ref)
+        if self._waits:
+            return [Segment(0.0, self._feedback.coast(*measured))]
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
@@ -467,15 +469,18 @@ class PlanExecutor:
         identified = self._record.identified(self.delay, self._longest, self._model)
         if identified is None:
             if self._record.is_starting:
-                self._wait(t, time)
+                self._wait(time)
             return
         self._threshold = GROWTH * error
         explained = identified.delay != self.delay or not identified.model.is_exact
         self.horizon = self._period + identified.delay
+        point = self._path.nearest(time, q)
+        if self._observer is not None:
+            more = identified.model.friction - self._model.friction
+            self._observer.explain(-more * np.sign(point.v))
         self._model = identified.model
         if not self._model.is_exact:
             self._observe()
-        point = self._path.nearest(time, q)
         if point.distance > self._off_plan:
             return
         lead = self._lead(point)
@@ -499,24 +504,17 @@ class PlanExecutor:
             self._filter.reset()
         self._threshold = max(self._lag, GROWTH * point.distance)
 
-    def _wait(self, t: float, time: float) -> None:
-        """Brake until the arm is identified, if a joint would otherwise be too fast.
+    def _wait(self, time: float) -> None:
+        """Keep the current speed until the arm is identified, if a joint may become too fast.
 
         A delay of the commands, `LONGEST_DELAY` at most, is suspected. Lighter masses would
         accelerate the joints by the inverse of `CAUTIOUS`.
         """
-        if self._waits or self._path_times is not None:
+        if self._path_times is not None:
             return
         ahead = slice(self._sampled.cell(time), self._sampled.cell(time + self._longest) + 2)
-        if np.all(np.abs(self._sampled.v[ahead]) <= CAUTIOUS * self._robot.v_max):
-            return
-        self._waits = True
-        motion = self._path.brake(time + self.delay, 1.0, self._model, 1.0)
-        offsets = np.linspace(0.0, self.delay, math.ceil(self.delay / self._spacing - 1e-6) + 1)
-        states = [self._sampled.state(time + offset) for offset in offsets]
-        lead = [PathPoint(time + o, *state, 0.0) for o, state in zip(offsets, states, strict=True)]
-        efforts = self._sampled.efforts[[self._sampled.cell(time + o) for o in offsets[:-1]]]
-        self._follow_path(t, motion.after(lead, offsets, efforts))
+        fast = np.abs(self._sampled.v[ahead]) > CAUTIOUS * self._robot.v_max
+        self._waits |= bool(fast.any())
 
     def _lead(self, point: PathPoint) -> Lead:
         """Return the motion until the next command acts, from the current point of the path."""
@@ -628,8 +626,7 @@ class PlanExecutor:
         """Brake along the path, or all joints at once if the arm is too far from the path."""
         rate = self._path.rate(point, v)
         if rate == 0.0 or point.distance > max(self._tuning.max_deviation, self._tuning.off_plan):
-            self._stop(t, q, v)
-            self._off_plan, self._path_times = np.inf, np.array([point.time])
+            self._stop_at_once(t, q, v, point)
         else:
             lead = self._lead(point)
             motion = self._path.brake(lead.points[-1].time, lead.rate, self._model, BRAKING)
@@ -637,8 +634,18 @@ class PlanExecutor:
             self._off_plan = max(self._tuning.off_plan, GROWTH * point.distance)
         self._stopping = True
 
+    def _stop_at_once(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
+        """Brake all joints at once, near a point of the path."""
+        self._stop(t, q, v)
+        self._off_plan, self._path_times = np.inf, np.array([point.time])
+        self._stopping = True
+
     def _after_stop(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
         """Follow the rest of the path, return to the path, or hold the arm."""
+        moves = np.abs(v).max() > AT_REST + SIGMAS * self._record.noise[1].max()
+        if moves and self._path_times is not None and len(self._path_times) > 1:
+            self._stop_at_once(t, q, v, point)
+            return
         if self._returning and point.distance > self._tuning.off_plan:
             self._note_attempt(t, q, point)
         if self._monitor.stopped:
@@ -659,12 +666,12 @@ class PlanExecutor:
                 return
             self._note_attempt(t, q, point)
         target = self.goal if ends else point.q
-        straight = return_motion(self._robot, q, v, target, self._spacing, SHORTEST_RETURN)
+        straight = return_motion(
+            self._robot, self._model, q, v, target, self._spacing, SHORTEST_RETURN
+        )
         if straight is None:  # the arm moves too fast, or the load exceeds the effort limits
             self._note_attempt(t, q, point)
-            self._stop(t, q, v)
-            self._off_plan, self._path_times = np.inf, np.array([point.time])
-            self._stopping = True
+            self._stop_at_once(t, q, v, point)
             return
         self._follow(t, straight)
         self._path_times = np.array([self.plan.t_final if ends else point.time])
@@ -678,7 +685,7 @@ class PlanExecutor:
             if self._monitor.stopped:
                 self._yield(t, q)
                 return
-        motion = return_motion(self._robot, q, v, self.goal, self._spacing)
+        motion = return_motion(self._robot, self._model, q, v, self.goal, self._spacing)
         if motion is not None:
             self._follow(t, motion)
         elif np.abs(v).max() > SPEED * self._tuning.tolerance:
@@ -688,7 +695,7 @@ class PlanExecutor:
             self._only_feedback(t)
 
     def _stop(self, t: float, q: Vector, v: Vector) -> None:
-        motion = stopping_motion(self._robot, q, v, self._spacing)
+        motion = stopping_motion(self._robot, self._model, q, v, self._spacing)
         if motion is None:
             motion = SampledMotion.standing(q.copy(), self._feedback.hold(q), PAUSE)
         self._follow(t, motion)

@@ -280,8 +280,9 @@ class MotionRecord:
         drives = np.abs(unexplained[0] + inertia * np.diff(self._v[first:count], axis=0) / spans)
         weak = np.where(slides, drives, WEAK * robot.tau_max).min(axis=0)
         moves = slides | (np.abs(unexplained[0]) > weak) | (self.noise[1] > CREEP)
-        # Without noise, a joint that is driven by more moves, or the command is delayed.
-        unclear = (self.noise[1] > CREEP) * (1.0 - np.abs(signs)) * spans
+        # Friction holds a driven joint that has moved before. At the start, the delay holds it.
+        stands = (self.noise[1] > CREEP) | (not self._complete) | np.maximum.accumulate(slides)
+        unclear = moves * stands * (1.0 - np.abs(signs)) * spans
         impulses, momenta, rubbing, unclear = (
             np.cumsum(rows, axis=-2)
             for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans, unclear)

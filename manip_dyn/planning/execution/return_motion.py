@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
+from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
 from manip_dyn.robot import Robot
 
@@ -22,11 +22,18 @@ HALVINGS = 4
 
 
 def return_motion(
-    robot: Robot, q: Vector, v: Vector, goal: Vector, spacing: float, shortest: float = SHORTEST
+    robot: Robot,
+    model: EffortModel,
+    q: Vector,
+    v: Vector,
+    goal: Vector,
+    spacing: float,
+    shortest: float = SHORTEST,
 ) -> SampledMotion | None:
     """Return the fastest quintic polynomial from (q, v) to rest at `goal`, or None.
 
-    The polynomial lasts at least `shortest` seconds and is sampled every `spacing` seconds.
+    The polynomial lasts at least `shortest` seconds and is sampled every `spacing` seconds. Its
+    efforts are those of `model`.
     """
     rise = goal - q
 
@@ -43,46 +50,54 @@ def return_motion(
             ]
         )
 
-    return _shortest(robot, coefficients, spacing, shortest)
+    return _shortest(robot, model, coefficients, spacing, shortest)
 
 
-def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> SampledMotion | None:
-    """Return the fastest polynomial from (q, v) to rest that decelerates all joints, or None.
+def stopping_motion(
+    robot: Robot, model: EffortModel, q: Vector, v: Vector, spacing: float
+) -> SampledMotion | None:
+    """Return the fastest motion from (q, v) to rest with constant decelerations, or None.
 
-    The polynomial is sampled every `spacing` seconds.
+    The motion is sampled every `spacing` seconds. Its efforts are those of `model`.
     """
 
     def coefficients(duration: float) -> Vector:
         begin = duration * v
-        return np.array([q, begin, 0.0 * q, -begin, 0.5 * begin, 0.0 * q])
+        return np.array([q, begin, -0.5 * begin, 0.0 * q, 0.0 * q, 0.0 * q])
 
-    return _shortest(robot, coefficients, spacing, SHORTEST)
+    return _shortest(robot, model, coefficients, spacing, SHORTEST)
 
 
-def _shortest(robot: Robot, coefficients, spacing: float, shortest: float) -> SampledMotion | None:
+def _shortest(
+    robot: Robot, model: EffortModel, coefficients, spacing: float, shortest: float
+) -> SampledMotion | None:
     for fraction in EFFORT_FRACTIONS:
         duration = shortest
         while duration < LONGEST:
-            if _allowed(robot, coefficients(duration), duration, fraction):
+            if _allowed(robot, model, coefficients(duration), duration, fraction):
                 if duration > shortest:
-                    duration = _shortened(robot, coefficients, duration, fraction)
-                return _sampled(robot, coefficients(duration), duration, spacing)
+                    duration = _shortened(robot, model, coefficients, duration, fraction)
+                return _sampled(robot, model, coefficients(duration), duration, spacing)
             duration *= RATIO
     return None
 
 
-def _shortened(robot: Robot, coefficients, longest: float, fraction: float) -> float:
+def _shortened(
+    robot: Robot, model: EffortModel, coefficients, longest: float, fraction: float
+) -> float:
     shortest = longest / RATIO
     for _ in range(HALVINGS):
         middle = 0.5 * (shortest + longest)
-        if _allowed(robot, coefficients(middle), middle, fraction):
+        if _allowed(robot, model, coefficients(middle), middle, fraction):
             longest = middle
         else:
             shortest = middle
     return longest
 
 
-def _allowed(robot: Robot, rows: Vector, duration: float, fraction: float) -> bool:
+def _allowed(
+    robot: Robot, model: EffortModel, rows: Vector, duration: float, fraction: float
+) -> bool:
     """Return whether positions, speeds and efforts satisfy their limits.
 
     An arm that is initially beyond a limit may return from there.
@@ -92,18 +107,17 @@ def _allowed(robot: Robot, rows: Vector, duration: float, fraction: float) -> bo
     q, v, a = CHECKED[0] @ rows, CHECKED[1] @ rows / duration, CHECKED[2] @ rows / duration**2
     if np.any((q < low - 1e-9) | (q > high + 1e-9) | (np.abs(v) > fastest * (1.0 + 1e-9))):
         return False
-    efforts, most = customize(robot).unchecked.inverse_dynamics, fraction * robot.tau_max
-    return all(np.all(np.abs(efforts(*row)) <= most) for row in zip(q, v, a, strict=True))
+    return bool(np.all(np.abs(model.efforts(robot, q, v, a)) <= fraction * robot.tau_max))
 
 
-def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> SampledMotion:
-    inverse = customize(robot).unchecked.inverse_dynamics
+def _sampled(
+    robot: Robot, model: EffortModel, rows: Vector, duration: float, spacing: float
+) -> SampledMotion:
     times = cells(np.zeros(1), duration, spacing)
     q, v, _ = _motion(rows, times, duration)
-    middles = zip(*_motion(rows, 0.5 * (times[:-1] + times[1:]), duration), strict=True)
-    zero = np.zeros(robot.n)
-    hold = inverse(q[-1], zero, zero)
-    return SampledMotion(times, q, v, np.array([inverse(*row) for row in middles]), hold, hold)
+    efforts = model.efforts(robot, *_motion(rows, 0.5 * (times[:-1] + times[1:]), duration))
+    hold = model.holding(robot, q[-1])
+    return SampledMotion(times, q, v, efforts, hold, hold)
 
 
 def _motion(rows: Vector, times: Vector, duration: float) -> tuple[Vector, Vector, Vector]:

@@ -86,3 +86,13 @@ def test_friction_explains_the_efforts_of_an_arm_at_rest(friction):
         record.command([Segment(0.0, np.full(2, 3.0))])
     expected = 0.0 if friction else -3.0
     np.testing.assert_allclose(observer.effort, expected, atol=0.05)
+
+
+def test_efforts_of_a_new_model_are_compensated_once():
+    """Regression: a joint was pushed with twice the friction that had held it."""
+    observer = DisturbanceObserver(md.load_robot("rr"), Tuning())
+    observer.effort = np.array([-6.0, 4.0])
+    observer.explain(np.array([-5.0, 9.0]))
+    np.testing.assert_allclose(observer.effort, [-1.0, 0.0])
+    observer.explain(np.array([3.0, 3.0]))
+    np.testing.assert_allclose(observer.effort, [-1.0, 0.0])

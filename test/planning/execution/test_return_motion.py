@@ -5,7 +5,7 @@ import pytest
 from goals import planned
 
 import manip_dyn as md
-from manip_dyn.planning import PlanExecutor, Tuning
+from manip_dyn.planning import EffortModel, PlanExecutor, Tuning
 
 PERIOD = 1e-4
 
@@ -46,3 +46,12 @@ def test_a_motion_starts_at_the_state_and_satisfies_the_limits(motion_from):
         a = (motion.v[k + 1] - motion.v[k]) / h[k]
         middle = [0.5 * (row[k] + row[k + 1]) for row in (motion.q, motion.v)]
         np.testing.assert_allclose(motion.efforts[k], efforts(*middle, a), atol=1e-2)
+
+
+def test_efforts_of_a_model_are_those_of_the_arm():
+    """Regression: return motions did not compensate identified friction and masses."""
+    robot, friction = md.load_robot("rr"), np.array([2.0, 1.0])
+    real = md.customize(md.load_robot("rr", mass_scale=1.2)).inverse_dynamics
+    q, v, a = np.random.default_rng(1).normal(size=(3, 4, 2))
+    expected = [real(*row) + friction * np.sign(row[1]) for row in zip(q, v, a, strict=True)]
+    np.testing.assert_allclose(EffortModel(1.2, friction).efforts(robot, q, v, a), expected)
