@@ -160,9 +160,9 @@ def test_links_without_shapes_are_named():
 
 
 def test_checks_of_arms_without_shapes_are_rejected():
-    arm = md.load_robot("ur5")
+    arm = md.load_robot("rr")
     table = md.Scene().add("table", md.Box([2.0, 2.0, 2.0]))
-    posture, message = np.zeros(6), "robot 'ur5' must have collision shapes, got none"
+    posture, message = np.zeros(2), f"robot '{arm.name}' must have collision shapes, got none"
     line = [posture, posture + 0.1]
     for check in (
         lambda: md.clearance(arm, posture, table),
@@ -175,7 +175,7 @@ def test_checks_of_arms_without_shapes_are_rejected():
     part = md.Scene().add("part", md.Box([0.1, 0.1, 0.1]), link=arm.tip)
     result = md.check_motion(arm, line, part.add("ball", md.Sphere(0.1), [3.0, 0.0, 0.0]))
     assert result.clear
-    assert "links without collision shapes are not checked: base_link" in result.reason
+    assert "links without collision shapes are not checked: " in result.reason
 
 
 def test_frames_without_mass_and_visual_shape_need_no_collision_shape():
