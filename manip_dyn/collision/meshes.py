@@ -8,6 +8,7 @@ point inside the solid is an extreme point of the box. So the hulls cover surfac
 from __future__ import annotations
 
 import hashlib
+import math
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from manip_dyn.core.atomic_files import write_checked
 from manip_dyn.core.cache import cache_directory, is_trusted, read_trusted
 from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
 
 CUTS = (0.25, 0.5, 0.75)
@@ -214,14 +216,34 @@ def winding_numbers(surface: Surface, points: Matrix) -> Vector:
     The solid angles of the triangles are added (van Oosterom, Strackee 1983). The result is not
     defined for points of the surface.
     """
-    result = np.empty(len(points))
-    for k, point in enumerate(points):
-        a, b, c = (surface.vertices[surface.triangles] - point).swapaxes(0, 1)
-        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-        dots = [(u * v).sum(axis=1) for u, v in ((a, b), (b, c), (c, a))]
-        divisor = la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb
-        result[k] = np.arctan2((a * np.cross(b, c)).sum(axis=1), divisor).sum()
-    return result / (2.0 * np.pi)
+    result, work = np.empty(len(points)), np.empty((len(surface.vertices), 4))
+    _add_solid_angles(surface.vertices, surface.triangles, points, work, result)
+    return result
+
+
+@compiled(counted=False)
+def _add_solid_angles(
+    vertices: Matrix, triangles: Triangles, points: Matrix, work: Matrix, result: Vector
+) -> None:
+    """Write the winding numbers of points (k, 3) to result (k,); work (m, 4) is overwritten."""
+    for k in range(len(points)):
+        for i in range(len(vertices)):
+            x = vertices[i, 0] - points[k, 0]
+            y = vertices[i, 1] - points[k, 1]
+            z = vertices[i, 2] - points[k, 2]
+            work[i, 0], work[i, 1], work[i, 2] = x, y, z
+            work[i, 3] = math.sqrt(x * x + y * y + z * z)
+        total = 0.0
+        for t in range(len(triangles)):
+            a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+            ax, ay, az, la = work[a, 0], work[a, 1], work[a, 2], work[a, 3]
+            bx, by, bz, lb = work[b, 0], work[b, 1], work[b, 2], work[b, 3]
+            cx, cy, cz, lc = work[c, 0], work[c, 1], work[c, 2], work[c, 3]
+            volume = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+            divisor = la * lb * lc + (ax * bx + ay * by + az * bz) * lc
+            divisor += (bx * cx + by * cy + bz * cz) * la + (cx * ax + cy * ay + cz * az) * lb
+            total += math.atan2(volume, divisor)
+        result[k] = total / (2.0 * math.pi)
 
 
 def _qhull(points: Matrix) -> Any:
