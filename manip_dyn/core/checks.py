@@ -73,10 +73,11 @@ def finite_vector(name: str, value: Any, size: int) -> Vector:
 
 def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     """Return `value` as a new C-contiguous float64 array of `shape` without NaN or infinity."""
-    if type(value) in (list, tuple) and len(value) <= FEW and {*map(type, value)} == {float}:
+    new = type(value) in (list, tuple) and len(value) <= FEW and {*map(type, value)} == {float}
+    if new:
         value = np.array(value)  # faster than the general path
     if _is_short_vector(value, shape):
-        array = value.copy()
+        array = value if new else value.copy()
         if math.isfinite(array.dot(array)):  # faster than `np.isfinite`
             return array
     try:

@@ -338,7 +338,8 @@ def _solution(
         sign = np.sign(interval.stops[-1, 0] - interval.start)
         t = interval.samples[sign * (now.t - interval.samples) >= 0.0]
         states = dense(t) if dense else np.tile(y, (len(t), 1))
-    return Solution(
+    solution = object.__new__(Solution)
+    solution.__dict__.update(  # three times faster than the constructor of a frozen dataclass
         t=t,
         y=states,
         status=status,
@@ -350,6 +351,7 @@ def _solution(
         method=formulation.method.name,
         dense=dense if formulation.dense else None,
     )
+    return solution
 
 
 @lru_cache(maxsize=64)
