@@ -103,9 +103,8 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         raise ManipDynError(f"effort must be {ACCEPTED}, got {type(effort).__name__}.")
     wanted = per_motion_rows("effort", effort, robot.n)
     efforts = np.clip(wanted, -robot.tau_max, robot.tau_max)
-    cut_off = np.array([exceeds_limits(robot, row[None]) for row in wanted])
-    times_ns = np.zeros(len(efforts), np.int64)
-    return _table_law(robot, times_ns, efforts, _single_rows(len(efforts)), cut_off)
+    times_ns, rows = np.zeros(len(efforts), np.int64), _single_rows(len(efforts))
+    return _table_law(robot, times_ns, efforts, rows, exceeds_limits(robot, wanted))
 
 
 def _schedule_law(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:

@@ -101,7 +101,7 @@ class Schedule:
         self.times_ns = [int(time) for time in times_ns]
         unclipped = finite_array("efforts", efforts, (len(efforts), robot.n))
         self.efforts = list(np.clip(unclipped, -robot.tau_max, robot.tau_max))
-        self.cut_off = exceeds_limits(robot, unclipped)
+        self.cut_off = exceeds_limits(robot, unclipped).any(axis=0)
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the efforts (n,) that act after `time_ns`."""
@@ -145,9 +145,9 @@ class Schedule:
         )
 
 
-def exceeds_limits(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
-    """Return flags (n,) of joints with an effort (k, n) above the limit, except for rounding."""
-    return np.any(np.abs(efforts) > ROUNDED * robot.tau_max, axis=0)
+def exceeds_limits(robot: Robot, efforts: Matrix) -> NDArray[np.bool_]:
+    """Return flags (k, n) of efforts (k, n) above the limit of the joint, except for rounding."""
+    return np.abs(efforts) > ROUNDED * robot.tau_max
 
 
 def held(robot: Robot, effort: ArrayLike) -> Schedule:
