@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -137,9 +137,8 @@ class _Ours:
         """Return a compiled loop over the states."""
         function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
         states, result = np.stack(arrays), out[0].copy()
-        if len(arrays) == 1:
-            return Candidate("manip_dyn", lambda: _single(function, states[0], result), STATES)
-        return Candidate("manip_dyn", lambda: _triple(function, states, result), STATES)
+        run = _single(function) if len(arrays) == 1 else _triple(function)
+        return Candidate("manip_dyn", lambda: run(states, result), STATES)
 
     def batch(self, kernel: str) -> Candidate:
         """Return the batched kernel, with states in SIMD lanes."""
@@ -176,23 +175,34 @@ class _Ours:
 
 
 # The states are copied to scratch arrays because numba counts references to slices with atomic
-# operations, which take as long as a kernel of a small arm.
-@numba.njit
-def _single(function, states, result):
-    q = states[0].copy()
-    for k in range(states.shape[0]):
-        for i in range(q.size):
-            q[i] = states[k, i]
-        function(q, result)
+# operations, which take as long as a kernel of a small arm. The kernels are not arguments of the
+# loops, because numba takes 40 us to determine the type of such an argument in each call.
+def _single(function: Any) -> Any:
+    """Return a compiled loop of a kernel of q over states (1, m, n)."""
+
+    @numba.njit
+    def run(states, result):
+        q = states[0, 0].copy()
+        for k in range(states.shape[1]):
+            for i in range(q.size):
+                q[i] = states[0, k, i]
+            function(q, result)
+
+    return run
 
 
-@numba.njit
-def _triple(function, states, result):
-    q, v, tau = states[0, 0].copy(), states[1, 0].copy(), states[2, 0].copy()
-    for k in range(states.shape[1]):
-        for i in range(q.size):
-            q[i], v[i], tau[i] = states[0, k, i], states[1, k, i], states[2, k, i]
-        function(q, v, tau, result)
+def _triple(function: Any) -> Any:
+    """Return a compiled loop of a kernel of q, v and tau over states (3, m, n)."""
+
+    @numba.njit
+    def run(states, result):
+        q, v, tau = states[0, 0].copy(), states[1, 0].copy(), states[2, 0].copy()
+        for k in range(states.shape[1]):
+            for i in range(q.size):
+                q[i], v[i], tau[i] = states[0, k, i], states[1, k, i], states[2, k, i]
+            function(q, v, tau, result)
+
+    return run
 
 
 # -------------------------------------------------------------------------------- exported C
