@@ -8,8 +8,8 @@ The second problem compares motions of the two-link arm at equal errors. Errors 
 relative to a solution with a tighter tolerance. The time at a given error is interpolated between
 a candidate's (error, time) points on logarithmic scales.
 
-There are rows for manip_dyn with one thread and with all threads, for a loop over single motions,
-and for each installed peer. Takes about 45 s.
+There are rows for manip_dyn with all threads, with one thread, and in single precision, for a loop
+over single motions, and for each installed peer. Takes about 45 s.
 """
 
 from __future__ import annotations
@@ -118,6 +118,9 @@ def _fixed_steps(count: int) -> Row:
     candidates = [
         Candidate(f"manip_dyn, {threads} threads", partial(_many, motions, threads), count),
         Candidate("manip_dyn, 1 thread", partial(_many, part, 1), len(part.starts)),
+        Candidate(
+            "manip_dyn, 1 thread, float32", partial(_many, part, 1, np.float32), len(part.starts)
+        ),
         Candidate("a loop over md.simulate", partial(_loop, alone, None), len(alone.starts)),
         Candidate(
             "a loop over md.simulate, ends only", partial(_loop, few, DURATION), len(few.starts)
@@ -132,10 +135,12 @@ def _fixed_steps(count: int) -> Row:
     return Row(problem, compare(per_step, ROUNDS), [])
 
 
-def _many(motions: Motions, threads: int) -> Matrix:
+def _many(motions: Motions, threads: int, dtype: Any = np.float64) -> Matrix:
     n = motions.robot.n
     q, v = motions.starts[:, :n], motions.starts[:, n:]
-    result = simulate_many(motions.robot, q, v, motions.efforts, DURATION, STEP, threads=threads)
+    result = simulate_many(
+        motions.robot, q, v, motions.efforts, DURATION, STEP, threads=threads, dtype=dtype
+    )
     return np.hstack([result.q_end, result.v_end])
 
 

@@ -118,8 +118,7 @@ class Batch:
             if dtype is np.float64:
                 states = match(*arguments) if out is None else match_all(*arguments, out)
             else:
-                if dtype is not np.float32:
-                    raise ManipDynError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
+                check_dtype(dtype)
                 states = MISMATCH
             if states == MISMATCH:
                 arguments = self._checked(declaration, arguments, np.dtype(dtype))
@@ -189,6 +188,12 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype) -> Vector:
     memory = np.empty(size + BLOCK, dtype)
     first = -(memory.ctypes.data // memory.itemsize) % BLOCK
     return memory[first : first + size].reshape(shape)
+
+
+def check_dtype(dtype: Any) -> None:
+    """Raise `ManipDynError` if `dtype` is neither np.float64 nor np.float32."""
+    if dtype not in (np.float64, np.float32):
+        raise ManipDynError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
 
 
 def _check_threads(threads: Any) -> None:

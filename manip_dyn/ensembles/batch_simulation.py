@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.backend.vectors import LANES
+from manip_dyn.codegen.batches import check_dtype
 from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds, whole_number
 from manip_dyn.core.errors import ManipDynError
@@ -139,6 +140,7 @@ def simulate_many(
     payload: ArrayLike | None = None,
     parameters: ArrayLike | None = None,
     threads: int | None = None,
+    dtype: Any = np.float64,
     taylor_order: int | None = None,
 ) -> Ensemble:
     """Simulate N motions of `robot` in parallel, eight per SIMD vector, on all cores.
@@ -179,6 +181,8 @@ def simulate_many(
         payload: Payload at the tool, (10,) or (N, 10), see `md.Kernels`.
         parameters: Parameters p (k,) or (N, k) of a function (t, q, v, p).
         threads: Number of threads. Default: one per available core.
+        dtype: np.float64, or np.float32 to compute the dynamics in single precision, with relative
+            errors of about 1e-6. Sums, times and results remain float64. Not for ``taylor``.
         taylor_order: Deprecated name of `order`.
 
     Raises:
@@ -198,7 +202,13 @@ def simulate_many(
     threads = checked_threads(threads)
     q, v = per_motion_rows("q0", q0, robot.n), per_motion_rows("v0", v0, robot.n)
     law = lane_law(robot, effort, step, parameters)
-    arm = arm_parameters(robot, damping, mass_scale, payload)
+    check_dtype(dtype)
+    if integrator.series and dtype == np.float32:
+        raise ManipDynError(
+            "dtype must be np.float64 with method 'taylor', got np.float32; use a Runge-Kutta "
+            "method."
+        )
+    arm = arm_parameters(robot, damping, mass_scale, payload, dtype)
     counts = {"q0": len(q), "v0": len(v), **law.counts, **arm.counts}
     motions = number_of_motions(counts)
     _check_starts(robot, q)

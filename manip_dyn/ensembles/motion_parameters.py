@@ -11,8 +11,10 @@ from numba.core import types
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import checked_payload, customize
+from manip_dyn.codegen.generation.kernel_modules import kernel_of
 from manip_dyn.codegen.generation.taylor_series import LaneSeries, lane_series
 from manip_dyn.codegen.rigid_body.bodies import JointPose, Rigid, base_parameters, rigid_bodies
+from manip_dyn.codegen.rigid_body.catalogue import BATCH, SINGLE
 from manip_dyn.core.arrays import MATRIX, address_for
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
@@ -166,6 +168,7 @@ def arm_parameters(
     damping: ArrayLike | None,
     mass_scale: ArrayLike | None,
     payload: ArrayLike | None,
+    dtype: Any = np.float64,
 ) -> ArmParameters:
     """Return the parameters of the arms in an ensemble, see `simulate_many`."""
     n, counts = robot.n, dict[str, int]()
@@ -183,7 +186,7 @@ def arm_parameters(
         np.ascontiguousarray(friction),
         bodies,
         _base_parameters(robot, bodies) if loaded else bodies,
-        *_kernel_addresses(robot, loaded),
+        *_kernel_addresses(robot, loaded, dtype == np.float32),
     )
 
 
@@ -196,13 +199,15 @@ def motion_series(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
 
 
 @lru_cache(maxsize=64)
-def _kernel_addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
+def _kernel_addresses(robot: Robot, loaded: bool, single: bool) -> tuple[Any, Any]:
     """Return the addresses of the batched motion and the batched inverse dynamics."""
-    kernels, columns = customize(robot).in_place, (types.int64,) * 2
-    kernel = kernels.motion_with_inertias_batch if loaded else kernels.motion_and_work_batch
+    frame, suffix = robot.frame(robot.tip), SINGLE + BATCH if single else BATCH
+    motion, columns = "motion_with_inertias" if loaded else "motion_and_work", (types.int64,) * 2
     return (
-        address_for(kernel, (MATRIX,) * (4 if loaded else 3) + columns),
-        address_for(kernels.inverse_dynamics_batch, (MATRIX,) * 4 + columns),
+        address_for(
+            kernel_of(robot, frame, motion + suffix), (MATRIX,) * (4 if loaded else 3) + columns
+        ),
+        address_for(kernel_of(robot, frame, "inverse_dynamics" + suffix), (MATRIX,) * 4 + columns),
     )
 
 

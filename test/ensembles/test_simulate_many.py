@@ -235,6 +235,28 @@ def test_gravity_compensation_equals_that_of_simulate():
     assert_equal_motions(ensemble.trajectory(3), one(3, md.gravity_compensation(KERNELS)))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"effort": md.PDControl(np.zeros(2), 100.0, 20.0, "computed_torque")},
+        {"mass_scale": np.linspace(0.8, 1.2, N)[:, None], "damping": GAINS},
+        {"method": "rkdp54", "rtol": 1e-7},
+    ],
+    ids=["efforts", "computed torque", "parameters", "tolerances"],
+)
+def test_errors_in_single_precision_are_those_of_the_dynamics(options):
+    exact, single = many(**options), many(**options, dtype=np.float32)
+    assert single.success.all()
+    assert single.q.dtype == np.float64
+    for name in ("q", "v", "tau"):
+        samples, expected = getattr(single, name), getattr(exact, name)
+        assert np.abs(samples - expected).max() <= 5e-6 * np.abs(expected).max()
+    assert np.any(single.q_end != exact.q_end), "the dynamics are those of float64"
+    again = many(**options, dtype=np.float32, threads=2)
+    np.testing.assert_array_equal(again.q, single.q)
+
+
 def test_damping_and_mass_scale_equal_those_of_a_modified_robot():
     scale, damping = DRAW.uniform(0.8, 1.2, (N, ROBOT.n)), DRAW.uniform(0.0, 1.0, (N, ROBOT.n))
     scale[0], damping[0] = 1.0, ROBOT.damping  # unmodified
@@ -542,6 +564,8 @@ INVALID = {
     "for method 'taylor' without tolerances, got None": {"method": "taylor"},
     "effort must not depend on the state": {"effort": md.PDControl(Q0, 1, 1)} | TIGHT,
     "damping must be None with method 'taylor'": {"damping": 1.0} | TIGHT,
+    "dtype must be np.float64 with method 'taylor'": {"dtype": np.float32} | TIGHT,
+    "dtype must be np.float64 or np.float32, got 'half'": {"dtype": "half"},
     "sample_period must be above 0, got 0 s": {"sample_period": 0.0},
     "got shape (0, 2)": {"q0": np.zeros((0, 2))},
     "must have the joints of 'pa10'": {

@@ -39,7 +39,9 @@ Pointers = dict[str, Any]
 """Pointers to the data of the arrays, by name."""
 
 
-def many_states(program: Program, sizes: Sequence[int], shape: tuple[int, ...]) -> Any:
+def many_states(
+    program: Program, sizes: Sequence[int], shape: tuple[int, ...], single: bool = False
+) -> Any:
     """Return an intrinsic ``(inputs, out, first, last)`` that runs a program for many states.
 
     The arrays have an additional last axis with one column per state. Columns `first` to `last`
@@ -50,6 +52,7 @@ def many_states(program: Program, sizes: Sequence[int], shape: tuple[int, ...]) 
         program: The program.
         sizes: Number of entries of each input.
         shape: Shape of the output for one state.
+        single: Whether to compute in single precision, with float64 arrays.
     """
     if PLAIN:
         return _plain_many_states(program)
@@ -60,6 +63,8 @@ def many_states(program: Program, sizes: Sequence[int], shape: tuple[int, ...]) 
         dtype = types.float32 if out.dtype == types.float32 else types.float64
         check_types(program, inputs, out, 1, dtype)
         layout = Layout(8 * BYTES // dtype.bitwidth, kind=_KINDS[dtype])
+        if single:
+            layout = Layout(LANES, kind=_KINDS[types.float32], wide=True)
 
         def generate(context, builder, signature, values):
             arrays = array_pointers(program, context, builder, signature, values[:2])
@@ -154,7 +159,7 @@ def _block_function(
     Its arguments are the pointers to the arrays, their number of columns and the first column of
     the block. It returns whether all inputs are finite.
     """
-    kinds = [*(layout.kind.as_pointer() for _ in shapes), _INDEX, _INDEX]
+    kinds = [*(layout.stored.as_pointer() for _ in shapes), _INDEX, _INDEX]
     unique = module.get_unique_name(f"{program.name}_lanes")
     function = ir.Function(module, ir.FunctionType(_FLAG, kinds), unique)
     function.linkage = "internal"
@@ -210,7 +215,7 @@ def _padded(
     padded, end = {}, builder.sub(last, _INDEX(1))
     for name, shape in shapes.items():
         size = prod(shape)
-        memory = cgutils.alloca_once(builder, layout.kind, size=_INDEX(size * layout.lanes))
+        memory = cgutils.alloca_once(builder, layout.stored, size=_INDEX(size * layout.lanes))
         memory.align = BYTES
         padded[name] = memory
         if name == "out":
@@ -239,7 +244,7 @@ def _emit_constants(
     values = [float(ast.literal_eval(value)) for value in constants.values()]
     indices = [int(np.ravel_multi_index(entry, shape)) for entry in constants]
     rows = _table(builder, _INDEX, indices)
-    numbers = _table(builder, layout.kind, values)
+    numbers = _table(builder, layout.stored, values)
     with _rows(builder, _INDEX(len(values)), builder.sub(last, first)) as (k, column):
         row = builder.load(builder.gep(rows, [_INDEX(0), k]))
         value = builder.load(builder.gep(numbers, [_INDEX(0), k]))

@@ -34,6 +34,7 @@ class Layout(NamedTuple):
             stored, with one instruction.
         merged: Whether the code is inlined into callers, so that arguments are in registers.
         kind: LLVM type of the numbers: double or float.
+        wide: Whether arrays contain double numbers, which are converted to `kind` and back.
     """
 
     lanes: int = 1
@@ -45,6 +46,12 @@ class Layout(NamedTuple):
     vectors: tuple[range, ...] = ()
     merged: bool = False
     kind: Any = _NUMBER
+    wide: bool = False
+
+    @property
+    def stored(self) -> Any:
+        """The LLVM type of the numbers in arrays."""
+        return _NUMBER if self.wide else self.kind
 
     @property
     def number(self) -> Any:
@@ -96,6 +103,7 @@ class Translator:
         self._layout = layout
         self._shared = shared or SharedValues(None, {})
         self._type = layout.number
+        self._stored = layout._replace(kind=layout.stored).number
         self._names: dict[str, Any] = {}
         self._angles: dict[str, None] = {}
         self._sines: dict[str, tuple[Any, Any]] = {}
@@ -148,6 +156,8 @@ class Translator:
         """
         vector = self._vectors.get(_column(target)) if self._vectors else None
         if vector is None:
+            if self._layout.wide:
+                value = self._builder.fpext(value, self._stored)
             self._builder.store(value, self._address(target), align=self._layout.bytes)
             return
         self._results[_column(target)] = value
@@ -217,6 +227,8 @@ class Translator:
             if mergeable
             else builder.load_atomic(address, "unordered", align=self._layout.bytes)
         )
+        if self._layout.wide:
+            number = builder.fptrunc(number, self._type)
         if self._layout.column is not None:
             zero = self._builder.fmul(number, self._constant(0.0), flags=FLAGS)
             self._zeros = self._builder.fadd(self._zeros, zero, flags=FLAGS)
@@ -277,7 +289,7 @@ class Translator:
         index = ast.literal_eval(node.slice)
         data, flat = self._flat(node.value.id, index if isinstance(index, tuple) else (index,))
         pointer = self._builder.gep(data, [flat])
-        return self._builder.bitcast(pointer, self._type.as_pointer())
+        return self._builder.bitcast(pointer, self._stored.as_pointer())
 
     def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
         """Return a pointer to an array or to a row of it, and the flat index of an entry."""

@@ -11,6 +11,7 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     BATCH,
     BY_NAME,
     DECLARATIONS,
+    SINGLE,
     Declaration,
     is_straight,
 )
@@ -19,8 +20,13 @@ from manip_dyn.robot import Frame, Robot
 
 
 def kernel_of(robot: Robot, frame: Frame, name: str) -> Any:
-    """Return a kernel of the catalogue, or its batched form, as a jitted function."""
-    return getattr(_module_of(robot, frame, BY_NAME[name.removesuffix(BATCH)]), name)
+    """Return a kernel of the catalogue, or its batched form, as a jitted function.
+
+    The suffix `SINGLE` + `BATCH` is that of a batched kernel in straight-line code that computes
+    float64 arrays in single precision.
+    """
+    kernel = name.removesuffix(BATCH).removesuffix(SINGLE)
+    return getattr(_module_of(robot, frame, BY_NAME[kernel]), name)
 
 
 def purpose_of(robot: Robot, frame: Frame, name: str) -> str:

@@ -79,6 +79,7 @@ _{name} = Program("{name}", {inputs}, {dimensions}, """
 """)
 _{name}_one = one_state(_{name})
 _{name}_lanes = many_states(_{name}, {sizes}, {shape})
+_{name}_single = many_states(_{name}, {sizes}, {shape}, single=True)
 _{name}_there = one_state_at(_{name}, {shape})
 
 
@@ -90,6 +91,11 @@ def {name}_at({arguments}, out):
 @compiled(counted=False)
 def {name}_batch({arguments}, out, first, last):
     return _{name}_lanes(({arguments},), out, first, last)
+
+
+@compiled(counted=False)
+def {name}_single_batch({arguments}, out, first, last):
+    return _{name}_single(({arguments},), out, first, last)
 '''
 SHORT = """
 

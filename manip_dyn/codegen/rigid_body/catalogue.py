@@ -43,6 +43,8 @@ def _cube(n: int) -> Shape:
 _LOAD = ("payload", "wrench")
 BATCH = "_batch"
 """Suffix of the names of batched kernels."""
+SINGLE = "_single"
+"""Suffix, before `BATCH`, of the names of batched kernels that compute in single precision."""
 LONGEST, LONGEST_MASS = 14, 30
 """Maximum numbers of joints of a serial chain for straight-line derivative matrices of the
 dynamics and for a straight-line mass matrix."""
