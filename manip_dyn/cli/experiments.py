@@ -137,18 +137,19 @@ def _sweep(options: argparse.Namespace) -> int:
     finally:
         if bar:
             bar.close()
+    successes = result.column("success").tolist()
     content = {
         "reason": result.reason,
-        "cases": len(result.rows),
+        "cases": len(successes),
         "done_before": result.repeated,
         "statuses": dict(sorted(result.statuses.items())),
         "folder": str(out),
     }
-    failed = next((row for row in result.rows if not row["success"]), None)
-    if failed is not None:
-        content["first_failure"] = f"case {failed['case']}: {failed['reason']}"
+    if not result.success:
+        first = successes.index(False)
+        content["first_failure"] = f"case {first}: {result.column('reason')[first]}"
     print_content(content, options.json)
-    return DONE if any(row["success"] for row in result.rows) else FAILED
+    return DONE if any(successes) else FAILED
 
 
 def configure_study(command: argparse.ArgumentParser) -> None:

@@ -1,5 +1,7 @@
 """Cases of a sweep: grids, samples, products and invalid cases."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def test_grids_contain_all_combinations_and_products_all_pairs():
     assert cases[0] == {"a": 1, "b": "x", "c": [0.0, 1.0]}
     assert cases[3] == {"a": 1, "b": "y", "c": [2.5, 3.0]}
     assert list(cases)[-1] == cases[-1] == {"a": 2, "b": "y", "c": [2.5, 3.0]}
-    assert cases[1:3] == [cases[1], cases[2]]
+    assert list(cases[1:3]) == [cases[1], cases[2]]
 
 
 def test_numbers_of_a_name_have_one_type():
@@ -117,6 +119,19 @@ def test_invalid_cases_are_marked_and_other_cases_remain(case, message):
     assert pairs.identity("") != (md.Cases.grid(b=["x", "y"]) * md.Cases.grid(a=[0, 1])).identity(
         ""
     )
+
+
+def test_samples_require_little_memory():
+    count = 50_000
+    tracemalloc.start()
+    try:
+        cases = md.Cases.random(count, a=(0, 1), b=(0, 1)) * md.Cases.grid(c=["x", "y"])
+        part = cases[count:]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (len(cases), len(part), part[0]) == (2 * count, count, cases[count])
+    assert peak < 100 * len(cases), "more than 100 bytes per case"
 
 
 def test_cases_may_list_names_in_any_order():

@@ -43,6 +43,12 @@ def test_stored_rows_equal_returned_rows(tmp_path):
     stored = md.sweep(swept.rotated, swept.cases(), tmp_path / "out", workers=1, chunk=7)
     returned = md.sweep(swept.rotated, swept.cases(), workers=1)
     assert len(list((tmp_path / "out").glob("[!.]*"))) == 6  # only result files
+    assert repr(stored) == repr(returned)
+    assert stored.statuses == returned.statuses
+    for name in returned.rows[0]:  # read from the files
+        np.testing.assert_array_equal(stored.column(name), returned.column(name))
+    with pytest.raises(md.ManipDynError, match="got 'lenght'; did you mean 'length'"):
+        stored.column("lenght")
     assert stored.rows == returned.rows
     assert md.read_sweep(tmp_path / "out").rows == stored.rows
 

@@ -6,13 +6,13 @@ Samples are random points, a Sobol sequence or a Latin hypercube. They are repro
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import reduce
 from math import prod
 from typing import Any, NamedTuple
 
@@ -146,13 +146,13 @@ def _number(name: str, value: Any) -> int | float:
 
 SAMPLINGS = ("random", "sobol", "latin_hypercube")
 MOST_CASES = 10_000_000
-"""Maximum number of cases of a sweep; each case requires about 100 bytes."""
+"""Maximum number of cases of a sweep; each number of a case requires 8 bytes."""
 
 
-def sampled_cases(
+def sampled_columns(
     kind: str, count: int, seed: int, ranges: Mapping[str, Any]
-) -> Iterator[dict[str, float | list[float]]]:
-    """Yield `count` cases with values between the bounds (low, high) of each name.
+) -> dict[str, Vector]:
+    """Return values (count,) or (count, k) between the bounds (low, high) of each name.
 
     Args:
         kind: One of `SAMPLINGS`.
@@ -172,13 +172,12 @@ def sampled_cases(
     boxes = {name: _range(f"{kind}: {name}", ends) for name, ends in ranges.items()}
     low = np.concatenate([np.atleast_1d(box[0]) for box in boxes.values()])
     high = np.concatenate([np.atleast_1d(box[1]) for box in boxes.values()])
-    for point in low + (high - low) * _unit(kind, count, seed, len(low)):
-        offset, case = 0, {}
-        for name, (begin, _) in boxes.items():
-            size = np.size(begin)
-            values = point[offset : offset + size].tolist()
-            case[name], offset = values if np.ndim(begin) else values[0], offset + size
-        yield case
+    points = low + (high - low) * _unit(kind, count, seed, len(low))
+    offset, columns = 0, {}
+    for name, (begin, _) in boxes.items():
+        values = points[:, offset : offset + np.size(begin)]
+        columns[name], offset = values if np.ndim(begin) else values[:, 0], offset + np.size(begin)
+    return columns
 
 
 def _unit(kind: str, count: int, seed: int, dimensions: int) -> Matrix:
@@ -206,6 +205,8 @@ def _range(name: str, ends: Any) -> tuple[Vector, Vector]:
     return low, high
 
 
+BLOCK = 10_000
+"""Number of cases that are converted to Python objects at the same time."""
 RESERVED = ("case", "success", "status", "reason")
 """Names of columns that are reserved in every sweep."""
 
@@ -239,10 +240,7 @@ class Cases(Sequence[dict[str, Any]]):
             raise ManipDynError(f"a case must be a dictionary of names and values, got {text}.")
         usual = Counter(map(frozenset, row_names)).most_common(1)[0][0]
         names = next(candidate for candidate in row_names if frozenset(candidate) == usual)
-        for name in names:
-            if name in RESERVED:
-                raise ManipDynError(f"names of cases must not be reserved, got '{name}'.")
-        self.names = tuple(str(name) for name in names)
+        self.names = _checked_names(names)
         self.faults: dict[int, str] = {}
         columns = [column(str(name), [_of(row, name) for row in rows]) for name in names]
         for values in columns:
@@ -253,8 +251,16 @@ class Cases(Sequence[dict[str, Any]]):
                 text = ", ".join(map(str, row)) if row else f"{items[number]!r}"[:60]
                 expected = ", ".join(self.names) or "no names"
                 self.faults[number] = f"the case must have {expected}, got {text}."
-        plain = [values.values for values in columns]
-        self._rows = list(zip(*plain, strict=True)) if plain else [() for _ in rows]
+        self._count = len(rows)
+        self._columns = [_compact(values.values) for values in columns]
+
+    @classmethod
+    def _sampled(cls, kind: str, count: int, seed: int, ranges: Mapping[str, Any]) -> Cases:
+        cases = cls.__new__(cls)
+        columns = sampled_columns(kind, count, seed, ranges)
+        cases.names, cases.faults = _checked_names(columns), {}
+        cases._count, cases._columns = count, [*columns.values()]
+        return cases
 
     @classmethod
     def grid(cls, **axes: Sequence[Any]) -> Cases:
@@ -265,7 +271,8 @@ class Cases(Sequence[dict[str, Any]]):
         if not axes:
             raise ManipDynError("grid must have names with lists of values, got none.")
         _check_count(prod(len(values) for values in axes.values()))
-        return cls(dict(zip(axes, row, strict=True)) for row in itertools.product(*axes.values()))
+        by_name = (cls({name: value} for value in axis) for name, axis in axes.items())
+        return reduce(cls.__mul__, by_name)
 
     @classmethod
     def random(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
@@ -280,7 +287,7 @@ class Cases(Sequence[dict[str, Any]]):
         Raises:
             ManipDynError: If an argument is invalid.
         """
-        return cls(sampled_cases("random", count, seed, ranges))
+        return cls._sampled("random", count, seed, ranges)
 
     @classmethod
     def sobol(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
@@ -288,7 +295,7 @@ class Cases(Sequence[dict[str, Any]]):
 
         The cases are distributed most evenly if `count` is a power of two.
         """
-        return cls(sampled_cases("sobol", count, seed, ranges))
+        return cls._sampled("sobol", count, seed, ranges)
 
     @classmethod
     def latin_hypercube(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
@@ -296,7 +303,7 @@ class Cases(Sequence[dict[str, Any]]):
 
         The arguments are those of `random`.
         """
-        return cls(sampled_cases("latin_hypercube", count, seed, ranges))
+        return cls._sampled("latin_hypercube", count, seed, ranges)
 
     def __mul__(self, other: Cases) -> Cases:
         """Return the product with other cases, which vary faster."""
@@ -308,31 +315,83 @@ class Cases(Sequence[dict[str, Any]]):
         _check_count(len(self) * len(other))
         product = copy(self)
         product.names = self.names + other.names
-        product._rows = [a + b for a, b in itertools.product(self._rows, other._rows)]
-        pairs = enumerate(itertools.product(range(len(self)), range(len(other))))
-        reasons = {number: self.faults.get(i) or other.faults.get(j) for number, (i, j) in pairs}
-        product.faults = {number: reason for number, reason in reasons.items() if reason}
+        product._count = len(self) * len(other)
+        first, second = np.divmod(np.arange(product._count), len(other))
+        product._columns = [
+            *(_selected(values, first) for values in self._columns),
+            *(_selected(values, second) for values in other._columns),
+        ]
+        product.faults = {}
+        if self.faults or other.faults:
+            for number, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+                if reason := self.faults.get(i) or other.faults.get(j):
+                    product.faults[number] = reason
         return product
 
     def __len__(self) -> int:
         """Return the number of cases."""
-        return len(self._rows)
+        return self._count
 
     def __getitem__(self, number: Any) -> Any:
-        """Return a case, or a list of cases for a slice."""
-        if isinstance(number, slice):
-            return [dict(zip(self.names, row, strict=True)) for row in self._rows[number]]
-        return dict(zip(self.names, self._rows[number], strict=True))
+        """Return a case, or the `Cases` of a slice."""
+        numbers = range(self._count)[number]
+        if isinstance(numbers, int):
+            values = (_plain_values(values[numbers]) for values in self._columns)
+            return dict(zip(self.names, values, strict=True))
+        part = copy(self)
+        part._count = len(numbers)
+        part._columns = [values[number] for values in self._columns]
+        part.faults = {}
+        if self.faults:
+            found = ((i, self.faults.get(k)) for i, k in enumerate(numbers))
+            part.faults = {i: reason for i, reason in found if reason}
+        return part
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the cases."""
-        return (dict(zip(self.names, row, strict=True)) for row in self._rows)
+        for rows in self._blocks():
+            yield from (dict(zip(self.names, row, strict=True)) for row in rows)
+
+    def _blocks(self) -> Iterator[list[tuple]]:
+        """Yield the values of all cases in blocks."""
+        for first in range(0, self._count, BLOCK):
+            block = slice(first, min(first + BLOCK, self._count))
+            columns = [_plain_values(values[block]) for values in self._columns]
+            yield list(zip(*columns, strict=True)) if columns else [()] * (block.stop - first)
 
     def identity(self, task: str) -> str:
         """Return a hash of the cases and the task."""
-        faults = [self.faults] if self.faults else []
-        content = json.dumps([task, self.names, self._rows, *faults], separators=(",", ":"))
-        return hashlib.sha256(content.encode()).hexdigest()
+        content = json.dumps([task, self.names, self.faults])
+        digest = hashlib.sha256(content.encode())
+        for rows in self._blocks():
+            digest.update(json.dumps(rows).encode())
+        return digest.hexdigest()
+
+
+def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
+    for name in names:
+        if name in RESERVED:
+            raise ManipDynError(f"names of cases must not be reserved, got '{name}'.")
+    return tuple(str(name) for name in names)
+
+
+def _compact(values: list[Any]) -> Any:
+    """Return values as an array if all are floats, integers, or lists of the same length."""
+    kinds = set(map(type, values))
+    if kinds in ({float}, {int}) or (kinds == {list} and len(set(map(len, values))) == 1):
+        return np.array(values)
+    return values
+
+
+def _selected(values: Any, indices: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return values[indices]
+    return [values[i] for i in indices.tolist()]
+
+
+def _plain_values(values: Any) -> Any:
+    """Return a value or values of a column without numpy types."""
+    return values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
 
 
 def _of(row: Mapping[Any, Any] | None, name: Any) -> Any:

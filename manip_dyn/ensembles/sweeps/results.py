@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -183,6 +184,35 @@ def read_rows(folder: str | Path) -> list[Row]:
     Raises:
         ManipDynError: If there are no files, a file cannot be read, or pyarrow is not installed.
     """
+    arrow, tables = required_module("pyarrow", PURPOSE, "sweep"), _tables(folder)
+    try:
+        rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # kinds of a column differ between files
+        rows = [row for table in tables for row in table.to_pylist()]
+        names = dict.fromkeys(name for row in rows for name in row)
+        rows = [{name: row.get(name) for name in names} for row in rows]
+    return sorted(rows, key=lambda row: row["case"])
+
+
+def read_column(folder: str | Path, name: str) -> list[Any]:
+    """Return the values of a column in all files, in the order of the cases, None if missing.
+
+    Raises:
+        ManipDynError: If no file has this column, and as for `read_rows`.
+    """
+    tables = _tables(folder, name)
+    if not any(table.num_columns for table in tables):
+        names = dict.fromkeys(name for table in _tables(folder) for name in table.column_names)
+        raise ManipDynError(_unknown_column(name, list(names)))
+    return [
+        value
+        for table in tables
+        for value in (table[name].to_pylist() if table.num_columns else [None] * table.num_rows)
+    ]
+
+
+def _tables(folder: str | Path, name: str | None = None) -> list[Any]:
+    """Return the tables of the files, or tables of one column, in the order of the cases."""
     arrow, parquet = (
         required_module("pyarrow", PURPOSE, "sweep"),
         required_module("pyarrow.parquet", PURPOSE, "sweep"),
@@ -192,17 +222,15 @@ def read_rows(folder: str | Path) -> list[Row]:
         raise ManipDynError(
             f"'{folder}' must contain results of a sweep (part-*.parquet), got none."
         )
+    columns = None if name is None else [name]
     try:
-        tables = [parquet.ParquetFile(files[number]).read() for number in sorted(files)]
+        return [parquet.ParquetFile(files[number]).read(columns) for number in sorted(files)]
     except (OSError, arrow.ArrowInvalid) as error:
         raise ManipDynError(f"cannot read '{folder}': {error}.") from error
-    try:
-        rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # kinds of a column differ between files
-        rows = [row for table in tables for row in table.to_pylist()]
-        names = dict.fromkeys(name for row in rows for name in row)
-        rows = [{name: row.get(name) for name in names} for row in rows]
-    return sorted(rows, key=lambda row: row["case"])
+
+
+def _unknown_column(name: str, names: list[str]) -> str:
+    return f"name must be a column of the sweep, got '{name}'{closest(name, names)}"
 
 
 def part_files(folder: Path) -> dict[int, Path]:
@@ -237,19 +265,31 @@ class SweepResult(Result):
     """Results of a sweep, sorted by case.
 
     Attributes:
-        rows: Number, values, results, ``success``, ``status`` and ``reason`` of each case.
+        in_memory: The rows, or None if they are read from `folder`.
         folder: Folder of the stored results, or None.
         repeated: Number of cases that were finished before this call.
     """
 
-    rows: list[Row] = field(repr=False)
+    in_memory: list[Row] | None = field(repr=False)
     folder: Path | None = None
     repeated: int = 0
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Number, values, results, ``success``, ``status`` and ``reason`` of each case.
+
+        Stored rows are read on first use and require about 1 kB each; `column` reads one column.
+        """
+        return self.in_memory if self.folder is None else read_rows(self.folder)  # type: ignore
+
+    @cached_property
+    def _successes(self) -> np.ndarray:
+        return self.column("success")
 
     @property
     def success(self) -> bool:
         """Whether every case succeeded."""
-        return all(row["success"] for row in self.rows)
+        return bool(self._successes.all())
 
     @property
     def status(self) -> str:
@@ -259,13 +299,12 @@ class SweepResult(Result):
     @property
     def reason(self) -> str:  # type: ignore[override]
         """Phrase that states the number of successful cases."""
-        count = sum(row["success"] for row in self.rows)
-        return f"{count} of {len(self.rows)} cases succeeded"
+        return f"{self._successes.sum()} of {self._successes.size} cases succeeded"
 
     @property
     def statuses(self) -> Counter[str]:
         """Number of cases with each status."""
-        return Counter(row["status"] for row in self.rows)
+        return Counter(self.column("status").tolist())
 
     def column(self, name: str) -> np.ndarray:
         """Return a column (cases,), or (cases, k) for lists; missing numbers are NaN.
@@ -273,12 +312,13 @@ class SweepResult(Result):
         Raises:
             ManipDynError: If there is no such column.
         """
-        names = list(dict.fromkeys(key for row in self.rows for key in row))
-        if name not in names:
-            raise ManipDynError(
-                f"name must be a column of the sweep, got '{name}'{closest(name, names)}"
-            )
-        values: list[Any] = [row.get(name) for row in self.rows]
+        if self.folder is None or "rows" in vars(self):
+            names = list(dict.fromkeys(key for row in self.rows for key in row))
+            if name not in names:
+                raise ManipDynError(_unknown_column(name, names))
+            values: list[Any] = [row.get(name) for row in self.rows]
+        else:
+            values = read_column(self.folder, name)
         present = [value for value in values if value is not None]
         if present and isinstance(present[0], list):
             missing = [np.nan] * len(present[0])
@@ -297,4 +337,5 @@ def read_sweep(folder: str | Path) -> SweepResult:
     Raises:
         ManipDynError: If there are no results, a file cannot be read, or pyarrow is not installed.
     """
-    return SweepResult(read_rows(folder), Path(folder))
+    _tables(folder, "case")  # raises for a folder without results
+    return SweepResult(None, Path(folder))

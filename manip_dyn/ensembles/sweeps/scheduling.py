@@ -14,7 +14,7 @@ from manip_dyn.core.checks import whole_number
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.cases import Cases, invalid_results
-from manip_dyn.ensembles.sweeps.results import ResultParts, SweepResult, checked_folder, read_rows
+from manip_dyn.ensembles.sweeps.results import ResultParts, SweepResult, checked_folder
 from manip_dyn.ensembles.sweeps.workers import (
     Chunk,
     Function,
@@ -91,7 +91,7 @@ def sweep(
 
     with closing(parts):
         repeated = run.through(parts.chunk, set(parts.done), keep)
-        return SweepResult(read_rows(parts.folder), parts.folder, repeated)
+        return SweepResult(None, parts.folder, repeated)
 
 
 class _Run(NamedTuple):
@@ -161,9 +161,7 @@ def _chunk_size(cases: int) -> int:
 
 def _chunks(cases: Cases, size: int) -> Iterator[Chunk]:
     for number, first in enumerate(range(0, len(cases), size)):
-        last = min(first + size, len(cases))
-        faults = {i: cases.faults[i] for i in range(first, last) if i in cases.faults}
-        yield Chunk(number, first, cases[first:last], faults)
+        yield Chunk(number, first, cases[first : first + size])
 
 
 def _column_kinds(cases: Cases, function: Function) -> dict[str, str]:

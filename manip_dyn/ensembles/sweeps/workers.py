@@ -29,6 +29,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.imports import required_module
 from manip_dyn.core.results import Result
 from manip_dyn.core.version import VERSION
+from manip_dyn.ensembles.sweeps.cases import Cases
 
 Row = dict[str, Any]
 Function = Callable[..., Mapping[str, Any]]
@@ -39,16 +40,14 @@ class Chunk(NamedTuple):
 
     number: int
     first: int
-    cases: list[dict[str, Any]]
-    faults: Mapping[int, str] = {}
-    """Reasons why cases are invalid, by number, see `Cases.faults`."""
+    cases: Cases
 
 
 def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
     """Compute the rows of a chunk, case by case; invalid cases have the status `refused`."""
     rows = []
-    for number, case in enumerate(chunk.cases, chunk.first):
-        fault = chunk.faults.get(number)
+    for i, case in enumerate(chunk.cases):
+        number, fault = chunk.first + i, chunk.cases.faults.get(i)
         refused = fault and failed_row(number, case, "refused", fault)
         rows.append(refused or solve_case(function, number, case))
     return rows
@@ -100,7 +99,7 @@ def lost_rows(chunk: Chunk) -> list[Row]:
 def split_chunk(chunk: Chunk, size: int = 1) -> list[Chunk]:
     """Divide a chunk into tasks of at most `size` cases each."""
     return [
-        Chunk(chunk.number, chunk.first + i, chunk.cases[i : i + size], chunk.faults)
+        Chunk(chunk.number, chunk.first + i, chunk.cases[i : i + size])
         for i in range(0, len(chunk.cases), size)
     ]
 
