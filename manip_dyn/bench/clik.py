@@ -73,23 +73,31 @@ def problem_of(robot: Robot) -> Problem:
     return Problem(robot, q, pose, np.zeros(6), GAIN, DAMPING)
 
 
-def our_solve(problem: Problem, settings: ClikSettings) -> tuple[Any, Vector]:
-    """Return a call of this package's solver, and the array (n,) to which it writes velocities."""
-    solver = VelocitySolver(problem.robot, settings)
+def our_solve(problem: Problem, solver: VelocitySolver) -> tuple[Any, Vector]:
+    """Return a call of a solver in place, and the array (n,) to which it writes velocities."""
     desired = np.concatenate([problem.pose.position, problem.pose.rotation.ravel(), problem.twist])
     q, v = problem.q.copy(), np.empty(problem.robot.n)
     solve, memory = solver.in_place, solver.memory
     return lambda: solve(q, desired, memory, v), v
 
 
-def _ours(problem: Problem) -> list[Candidate]:
-    same = ClikSettings(
+def our_solver(problem: Problem) -> VelocitySolver:
+    """Return a solver with the feedback and the damping of the other candidates."""
+    settings = ClikSettings(
         gain=problem.gain, inverse="constant", max_damping=problem.damping, orientation_error="log"
     )
-    usual = ClikSettings(gain=problem.gain)
+    return VelocitySolver(problem.robot, settings)
+
+
+def _ours(problem: Problem) -> list[Candidate]:
+    q, pose, twist = problem.q, problem.pose, problem.twist
+    same = our_solver(problem)
+    usual = VelocitySolver(problem.robot, ClikSettings(gain=problem.gain))
     return [
-        Candidate("manip_dyn", our_solve(problem, same)[0]),
-        Candidate("manip_dyn, filtered inverse", our_solve(problem, usual)[0]),
+        Candidate("manip_dyn", lambda: same(q, pose, twist)),
+        Candidate("inside: in place", our_solve(problem, same)[0]),
+        Candidate("manip_dyn, filtered inverse", lambda: usual(q, pose, twist)),
+        Candidate("inside: in place, filtered inverse", our_solve(problem, usual)[0]),
     ]
 
 

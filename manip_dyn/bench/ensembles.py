@@ -132,7 +132,7 @@ def _fixed_steps(count: int) -> Row:
         candidate._replace(evaluations=candidate.evaluations * steps) for candidate in candidates
     ]
     problem = f"pa10, {count} motions over {DURATION:g} s, rk4 with {STEP:g} s; per step"
-    return Row(problem, compare(per_step, ROUNDS), [])
+    return Row(problem, compare(per_step, ROUNDS, time.perf_counter), [])
 
 
 def _many(motions: Motions, threads: int, dtype: Any = np.float64) -> Matrix:

@@ -27,7 +27,7 @@ BODIES = (25, 50, 100, 200, 400)
 TARGETS = (1e-4, 1e-6)
 """Errors, m."""
 PACKAGES = ("manip_dyn", "numba", "exudyn")
-DURATION, LINK, REFERENCE = 0.5, 0.2, 1e-10
+DURATION, LINK, REFERENCE, REPEATS = 0.5, 0.2, 1e-10, 2
 MASS, INERTIA, GRAVITY = 1.0, (0.01, 0.02, 0.02), (0.0, -5.0, -8.0)
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
 
@@ -41,7 +41,7 @@ class Row(NamedTuple):
         target: Error that the candidate stays below, m.
         error: Measured error, m.
         steps: Number of steps.
-        milliseconds: CPU time of the call, ms.
+        milliseconds: Shortest CPU time of the call, ms.
     """
 
     bodies: int
@@ -121,12 +121,15 @@ def _rows(bodies: int) -> Iterator[Row]:
             for level in range(2, 14):
                 result = run(level)
                 error = float(np.linalg.norm(result.position - exact))
-                if error < target:
-                    yield Row(bodies, name, target, error, result.steps, result.milliseconds)
+                if error < target:  # other load on the machine only increases a time
+                    again = [run(level).milliseconds for _ in range(REPEATS)]
+                    least = min(result.milliseconds, *again)
+                    yield Row(bodies, name, target, error, result.steps, least)
                     break
 
 
 def _our_run(mechanism: Mechanism, rtol: float) -> Run:
+    """Simulate a mechanism with the public call."""
     began = time.thread_time()
     motion = simulate_mechanism(mechanism, DURATION, rtol=rtol)
     elapsed = time.thread_time() - began

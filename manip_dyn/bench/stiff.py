@@ -7,7 +7,8 @@ as in `integrators`. The error is the largest component of the error of the fina
 reference is RK8 with 400 000 steps, which resolve the fastest mode.
 
 There is a row for each of four methods of manip_dyn and each installed peer, with CPU milliseconds
-at four errors. Takes about 50 s.
+at four errors. Rows of manip_dyn time `md.problem(...).solve()`, which returns every step. Takes
+about 50 s.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from manip_dyn.bench.integrators import Row, error_and_time, table, time_at
 from manip_dyn.bench.peers import installed
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
-from manip_dyn.integration import METHODS, Options, compile_engine, integrate
+from manip_dyn.integration import Jacobian, integrate
+from manip_dyn.integration import problem as prepare
 from manip_dyn.robot import Robot, load_robot
 
 START = np.array([2.0 * math.pi, -math.pi / 12, 0.0, 10.0])
@@ -85,25 +87,19 @@ def _candidates(robot: Robot) -> Candidates:
 
 
 def _our_solver(robot: Robot, method: str, tolerance: float) -> Solver:
-    kernels, n, implicit = customize(robot), robot.n, method != "rkdp54"
-    options = Options(
-        size=2 * n,
-        adaptive=True,
-        positions=n if implicit else 0,
-        jacobian=implicit,
-        mass=implicit,
+    kernels = customize(robot)
+    jacobian = Jacobian(kernels.linearization, robot.n, mass=True)
+    prepared = prepare(
+        kernels.right_hand_side,
+        (0.0, DURATION),
+        START,
+        method=method,
+        rtol=tolerance,
+        atol=tolerance,
+        p=np.zeros(robot.n),
+        jacobian=None if method == "rkdp54" else jacobian,
     )
-    jacobian = kernels.linearization if implicit else None
-    engine = compile_engine(kernels.right_hand_side, METHODS[method], options, jacobian=jacobian)
-    space = engine.space(rtol=tolerance, atol=tolerance)
-    y, tau, run = START.copy(), np.zeros(n), engine.run
-
-    def solve() -> Vector:
-        y[:] = START
-        run(0.0, DURATION, tau, y, space)
-        return y
-
-    return solve
+    return lambda: prepared.solve(START).y_last
 
 
 def _scipy(robot: Robot) -> Candidates:

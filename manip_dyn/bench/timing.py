@@ -43,9 +43,12 @@ class Timing(NamedTuple):
 
 
 def compare(
-    candidates: Sequence[Candidate], rounds: int = ROUNDS, clock: Clock = time.perf_counter
+    candidates: Sequence[Candidate], rounds: int = ROUNDS, clock: Clock = time.process_time
 ) -> list[Timing]:
-    """Time the candidates in turn over many rounds; ratios are relative to the first one."""
+    """Time the candidates in turn over many rounds; ratios are relative to the first one.
+
+    The default clock is the CPU time, which depends little on other load.
+    """
     repeats = [repetitions(candidate.call, SLICE, clock) for candidate in candidates]
     times = []
     for _ in range(rounds):

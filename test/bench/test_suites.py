@@ -35,7 +35,6 @@ from manip_dyn.bench import (
     timing,
 )
 from manip_dyn.cli import main
-from manip_dyn.clik import ClikSettings
 from manip_dyn.integration import METHODS
 
 
@@ -125,17 +124,17 @@ def test_a_velocity_solve_is_compared_with_peers_that_return_the_same(shortly, c
     assert main(["bench", "clik", "--robot", "pa10", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     names = [timing["name"] for timing in row["timings"]]
-    assert names[:2] == ["manip_dyn", "manip_dyn, filtered inverse"]
+    assert names[:3] == ["manip_dyn", "inside: in place", "manip_dyn, filtered inverse"]
     assert "pinocchio + numpy, by hand" in names
     for package in ("pink", "mink"):
         assert any(package in text for text in (*names, *row["missing"]))
     problem = clik.problem_of(md.load_robot("pa10"))
-    settings = ClikSettings(
-        gain=problem.gain, inverse="constant", max_damping=problem.damping, orientation_error="log"
-    )
-    solve, v = clik.our_solve(problem, settings)
+    solver = clik.our_solver(problem)
+    solve, v = clik.our_solve(problem, solver)
     solve()
     np.testing.assert_allclose(v, clik.pinocchio_and_numpy(problem)(), atol=1e-12)
+    checked = solver(problem.q, problem.pose, problem.twist)
+    np.testing.assert_array_equal(checked.velocity, v)
 
 
 def test_an_unknown_suite_is_rejected(capsys):
