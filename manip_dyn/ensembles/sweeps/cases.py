@@ -343,8 +343,8 @@ class Cases(Sequence[dict[str, Any]]):
         part._columns = [values[number] for values in self._columns]
         part.faults = {}
         if self.faults:
-            found = ((i, self.faults.get(k)) for i, k in enumerate(numbers))
-            part.faults = {i: reason for i, reason in found if reason}
+            reasons = ((i, self.faults.get(k)) for i, k in enumerate(numbers))
+            part.faults = {i: reason for i, reason in reasons if reason}
         return part
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -7,12 +7,14 @@ repeated one by one. A case that kills its process is identified, and no other r
 from __future__ import annotations
 
 import logging
+import math
 import multiprocessing
 import os
 import pickle
 import signal
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -261,6 +263,8 @@ TASKS_PER_THREAD, MOST_IN_A_TASK = 4, 64
 of cases per task."""
 IN_ADVANCE = 2
 """Number of tasks per thread of a cluster that are submitted at the same time."""
+REPORT_PERIOD = 1.0
+"""Time between reports of the number of threads, s."""
 CONNECT_TIMEOUT = 10.0
 """Maximum waiting time for a scheduler, s."""
 _one_at_a_time = threading.Lock()
@@ -280,14 +284,16 @@ def by_cluster(
     distributed = required_module("distributed", "a cluster needs", "sweep")
     client = _connect(distributed, address)
     try:
-        waiting = _tasks(client, chunks)
-        first = islice(waiting, IN_ADVANCE * _threads(client))
+        threads = _Threads(client)
+        waiting = _tasks(threads, chunks)
+        first = islice(waiting, IN_ADVANCE * threads.count())
         running = distributed.as_completed(
             [_submit(client, function, task, identity) for task in first], loop=client.loop
         )
         for future in running:
             chunk, rows = _wait_for(distributed, future, address)
-            for task in islice(waiting, max(IN_ADVANCE * _threads(client) - running.count(), 0)):
+            missing = IN_ADVANCE * threads.count() - running.count()
+            for task in islice(waiting, max(missing, 0)):
                 running.add(_submit(client, function, task, identity))
             if rows is not None:
                 yield chunk, rows
@@ -301,17 +307,31 @@ def by_cluster(
         client.close(timeout=2)
 
 
-def _tasks(client: Any, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+def _tasks(threads: _Threads, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
     """Yield the chunks, divided for the threads that the cluster has at present."""
     cases = sum(len(chunk.cases) for chunk in chunks)
     for chunk in chunks:
-        share = cases // (TASKS_PER_THREAD * _threads(client))
+        share = cases // (TASKS_PER_THREAD * threads.count())
         yield from split_chunk(chunk, max(1, min(MOST_IN_A_TASK, share)))
 
 
-def _threads(client: Any) -> int:
-    """Return the number of threads of a cluster, or 1 if its workers have not started."""
-    return max(sum(client.nthreads().values()), 1)
+class _Threads:
+    """The number of threads of a cluster, which the scheduler reports once per second.
+
+    The report of a thousand workers takes milliseconds, as long as the client has for a task.
+    """
+
+    def __init__(self, client: Any):
+        """Store the client, which requests the first report on first use."""
+        self._client, self._count, self._expires = client, 1, -math.inf
+
+    def count(self) -> int:
+        """Return the number of threads, or 1 if no worker has started."""
+        now = time.monotonic()
+        if now >= self._expires:
+            self._count = max(sum(self._client.nthreads().values()), 1)
+            self._expires = now + REPORT_PERIOD
+        return self._count
 
 
 def _error_message(error: Exception) -> str:
