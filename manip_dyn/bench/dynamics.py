@@ -3,7 +3,9 @@
 The suite times the forward and inverse dynamics, the mass matrix and the derivatives of both
 dynamics for each robot. "Compiled" rows are loops over states in compiled code, including SIMD
 lanes and exported C. "From Python" rows are single checked calls. Rows contain microseconds
-and the ratio to manip_dyn. Takes about 20 s.
+and the ratio to manip_dyn. If example-robot-data is installed, there are rows for the Panda and
+the humanoid G1 with a fixed pelvis, whose C peers are omitted. Takes about a minute, and two more
+with an empty cache.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench import peers
-from manip_dyn.bench.robots import usual_robots
+from manip_dyn.bench.robots import trees, usual_robots
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
@@ -29,6 +31,8 @@ from manip_dyn.export.c99 import export_c
 from manip_dyn.robot import Robot
 
 STATES = 512
+MOST_JOINTS_IN_C = 20
+"""Largest number of joints for C peers; a C compiler takes minutes for longer equations."""
 CHECKED = "manip_dyn, checked"
 PACKAGES = ("manip_dyn", "numba", "pin", "casadi", "mujoco", "drake")
 
@@ -65,20 +69,19 @@ def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     "from Python" is one call for a single state. manip_dyn is timed with a checked call, which
     returns a new array, and with an unchecked call that writes to an existing array.
     """
-    return [row for robot in (robots or usual_robots()) for row in _rows(robot)]
+    if robots is None:
+        humanoid = trees().get("G1")
+        robots = [*usual_robots(), *([] if humanoid is None else [humanoid])]
+    return [row for robot in robots for row in _rows(robot)]
 
 
 def _rows(robot: Robot) -> Iterator[Row]:
     states = np.random.default_rng(0).uniform(-1.0, 1.0, size=(3, STATES, robot.n))
     pin = peers.Pinocchio(robot, states)
     ours = _Ours(robot, states)
-    forward = [
-        ours.loop("forward_dynamics"),
-        ours.batch("forward_dynamics"),
-        pin.loop(),
-        *peers.casadi_loops(robot, states),
-        *exported_loops(robot, states),
-    ]
+    forward = [ours.loop("forward_dynamics"), ours.batch("forward_dynamics"), pin.loop()]
+    if robot.n <= MOST_JOINTS_IN_C:
+        forward += [*peers.casadi_loops(robot, states), *exported_loops(robot, states)]
     yield Row(robot.name, "forward dynamics", "compiled", compare(forward))
     both_ways = [Candidate("aba", pin.call(pinocchio.aba, 3)), pin.loop()]
     for kernel, name, function, count in _OTHERS:
