@@ -57,9 +57,9 @@ def load_robot(
         coulomb_friction: Speed-independent friction of the joints (n,), N m or N, instead of that
             of URDF and YAML file. Zeros disable it.
         armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML file's.
-        srdf: Path of an SRDF file, or its text. Its ``disable_collisions`` elements list the pairs
-            of links that need no collision check. By default they are found automatically, see
-            `manip_dyn.collision`.
+        srdf: Path or ``package://`` URI of an SRDF file, or its text. Its ``disable_collisions``
+            elements list the pairs of links that need no collision check. By default they are
+            found automatically, see `manip_dyn.collision`.
 
     Returns:
         The robot, with the extras of the YAML file next to the URDF.

@@ -160,7 +160,7 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
 
 
 def read_srdf(source: str | Path | None) -> str:
-    """Return the text of an SRDF from a path or a string, or "" for None.
+    """Return the text of an SRDF from a path, ``package://`` URI or string, or "" for None.
 
     Raises:
         ManipDynError: If the file cannot be read or is not an SRDF.
@@ -169,6 +169,8 @@ def read_srdf(source: str | Path | None) -> str:
         return ""
     is_text = isinstance(source, str) and source.lstrip().startswith("<")
     label = "from a string" if is_text else f"'{source}'"
+    if isinstance(source, str) and source.startswith(PACKAGE):
+        source = _in_package(source, "srdf", "SRDF")
     try:
         text = str(source) if is_text else Path(source).expanduser().read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)
@@ -196,7 +198,7 @@ def find_urdf(source: str | Path) -> Path:
     if isinstance(source, str) and source in bundled_robots():
         return share_directory() / "urdf" / f"{source}.urdf"
     if isinstance(source, str) and source.startswith(PACKAGE):
-        return _in_package(source)
+        return _in_package(source, "robot", "URDF")
     path = Path(source).expanduser()
     if str(source) and path.is_dir():
         file = next(iter(sorted(path.glob("*.urdf"))), path / "arm.urdf")
@@ -208,7 +210,7 @@ def find_urdf(source: str | Path) -> Path:
     raise ManipDynError(f"robot '{source}' is not shipped{closest(str(source), bundled_robots())}")
 
 
-def _in_package(address: str) -> Path:
+def _in_package(address: str, name: str, kind: str) -> Path:
     """Return the file for ``package://PACKAGE/PATH`` in a sourced workspace."""
     package, _, inside = address.removeprefix(PACKAGE).partition("/")
     shares = [share_directory()] if package == "manip_dyn" else []
@@ -216,13 +218,14 @@ def _in_package(address: str) -> Path:
     shares += [share for path in prefixes if (share := Path(path, "share", package)).is_dir()]
     if not package or not shares:
         raise ManipDynError(
-            f"robot '{address}': there is no package '{package}' below AMENT_PREFIX_PATH. Source "
+            f"{name} '{address}': there is no package '{package}' below AMENT_PREFIX_PATH. Source "
             "the workspace in which it is installed."
         )
     path = next((share / inside for share in shares if (share / inside).is_file()), None)
     if path is None:
         raise ManipDynError(
-            f"robot must be a readable URDF, got '{address}': {shares[0]} has no file '{inside}'."
+            f"{name} must be a readable {kind}, got '{address}': {shares[0]} has no file "
+            f"'{inside}'."
         )
     return path
 

@@ -17,11 +17,17 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.robot.geometry import LinkTree, Placement
 from manip_dyn.ros.messages.geometry import header
-from manip_dyn.ros.parameters.common import TOPIC, RobotParameters, TransformParameters
+from manip_dyn.ros.parameters.common import (
+    TOPIC,
+    RobotParameters,
+    SceneParameters,
+    TransformParameters,
+)
 from manip_dyn.ros.runtime.execution import create_wall_timer
 from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 ROBOT_DESCRIPTION = "robot_description"
+SEMANTIC_DESCRIPTION = "robot_description_semantic"
 SIGNAL_PERIOD = 0.1
 """Longest wall time from a signal, such as SIGINT, until a waiting node exits, s."""
 P = TypeVar("P", bound=RobotParameters)
@@ -29,20 +35,27 @@ P = TypeVar("P", bound=RobotParameters)
 
 
 def with_description(node: Node, parameters: P) -> P:
-    """Return the parameters with the robot description from the topic robot_description.
+    """Return the parameters with the URDF and the SRDF from their topics.
 
-    Blocks until the description is published. The parameters are returned unchanged if `robot` is
-    not "topic", or if they contain a description.
+    Blocks until they are published: the URDF if `robot` is "topic" and there is no description in
+    the parameters, and the SRDF if `srdf` is "topic".
 
     Raises:
         ExternalShutdownException: If ROS is shut down in the meantime.
     """
-    if parameters.robot != TOPIC or parameters.robot_description:
-        return parameters
-    topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
-    node.get_logger().info(f"waiting for the robot on {topic}")
+    if parameters.robot == TOPIC and not parameters.robot_description:
+        text = _received(node, ROBOT_DESCRIPTION, "robot")
+        parameters = replace(parameters, robot_description=text)
+    if isinstance(parameters, SceneParameters) and parameters.srdf == TOPIC:
+        parameters = replace(parameters, srdf=_received(node, SEMANTIC_DESCRIPTION, "SRDF"))
+    return parameters
+
+
+def _received(node: Node, name: str, content: str) -> str:
+    """Return the first text on a topic."""
+    node.get_logger().info(f"waiting for the {content} on {node.resolve_topic_name(name)}")
     messages: list[String] = []
-    subscription = node.create_subscription(String, ROBOT_DESCRIPTION, messages.append, LATCHED)
+    subscription = node.create_subscription(String, name, messages.append, LATCHED)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     try:
@@ -52,7 +65,7 @@ def with_description(node: Node, parameters: P) -> P:
         executor.remove_node(node)
         executor.shutdown()
         node.destroy_subscription(subscription)
-    return replace(parameters, robot_description=messages[0].data)
+    return str(messages[0].data)
 
 
 def publish_description(node: Node, robot: Robot) -> None:

@@ -9,6 +9,7 @@ from moveit_messages import CollisionObject, scene_message
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import String
 from trajectory_goals import trajectory
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
@@ -96,6 +97,28 @@ def test_tracker_avoids_its_scene(ros, tmp_path, source):
         lambda: markers and {"ball", "closest"} <= {marker.ns for marker in markers[-1].markers},
         "the scene is not published",
     )
+
+
+def test_nodes_check_the_pairs_of_their_srdf(ros, tmp_path):
+    nothing_disabled = '<robot name="arm"/>'
+    file = tmp_path / "arm.srdf"
+    file.write_text(nothing_disabled)
+    with pytest.raises(md.ManipDynError, match="link_1 collides with link_2"):
+        ros.start(ClikTrackerNode, path="target", scene="self", srdf=str(file))
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    common = {"robot": "ibm7535", "control_period": 0.01}
+    ros.start(SimulatorNode, mode="lockstep", initial_position=[0.76, 0.2618], **common)
+    text = ros.probe.create_publisher(String, "robot_description_semantic", LATCHED)
+    text.publish(String(data=nothing_disabled))
+    lower = md.load_robot("ibm7535").urdf.replace('xyz="0 0 -0.07"', 'xyz="0 0 -0.08"')
+    common |= {"robot_description": "'" + " ".join(lower.split()).replace("'", "''") + "'"}
+    ros.start(BangBangPlannerNode, scene="self", srdf="topic", state_timeout=0.0, **common)
+    goals = ros.publisher(JointState, "bang_bang_planner/goal")
+    ros.until(lambda: statuses and value(statuses[-1], "state") == "idle", "no joint states")
+    ros.spin(0.3)
+    goals.publish(JointState(name=["shoulder", "elbow"], position=[0.0, 0.0]))
+    ros.until(lambda: value(statuses[-1], "code") == "collision", "the plan is not rejected")
+    assert "base_link collides with link_1" in statuses[-1].message
 
 
 @pytest.mark.parametrize("source", ["message", "call"])

@@ -18,7 +18,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, parameter
 SELF = Scene()
 """Scene without objects."""
 TOPIC = "topic"
-"""Value of `robot` for the robot described on the topic robot_description."""
+"""Value of `robot` or `srdf` for a description that another node publishes."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,24 @@ class RobotParameters:
     )
 
 
+@dataclass(frozen=True)
+class SceneParameters:
+    """Parameters of nodes that consider collisions."""
+
+    scene: str = parameter(
+        "",
+        "YAML file of the objects around the arm, see docs/collisions.md; self: none, so that "
+        "only the arm itself is checked; empty: collisions are not considered. Unless it is "
+        "empty, messages on ~/scene change the objects",
+    )
+    srdf: str = parameter(
+        "",
+        "SRDF with the pairs of links that need no collision check: its path, package:// URI or "
+        "text; topic: the SRDF on robot_description_semantic, which MoveIt publishes; empty: the "
+        "pairs are found automatically",
+    )
+
+
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
     """Load the robot that the parameters specify, and compile the named kernels.
 
@@ -82,6 +100,7 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
         viscous_friction=parameters.viscous_friction or None,
         coulomb_friction=parameters.coulomb_friction or None,
         armature=parameters.armature or None,
+        srdf=(parameters.srdf or None) if isinstance(parameters, SceneParameters) else None,
     )
     prepare(robot, *kernels)
     return robot
@@ -109,18 +128,6 @@ class JointStateParameters:
         "s",
         0.0,
         0.5,
-    )
-
-
-@dataclass(frozen=True)
-class SceneParameters:
-    """Parameter of nodes that consider collisions."""
-
-    scene: str = parameter(
-        "",
-        "YAML file of the objects around the arm, see docs/collisions.md; self: none, so that "
-        "only the arm itself is checked; empty: collisions are not considered. Unless it is "
-        "empty, messages on ~/scene change the objects",
     )
 
 
