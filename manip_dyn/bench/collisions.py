@@ -122,7 +122,7 @@ def posture_checks(robot: Robot, scene: Scene) -> dict[str, Checks]:
     """Return the candidates for checks of postures by name."""
     arrays = pair_arrays(collision_model(robot, scene))
     bodies, pieces, pairs = arrays.bodies, arrays.pieces, arrays.pairs
-    memory = posture_memory(bodies, pieces)
+    memory = posture_memory(bodies, pieces, pairs)
 
     def one_at_a_time(q: Matrix) -> Any:
         result = np.empty(len(q))

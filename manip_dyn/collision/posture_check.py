@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from manip_dyn.collision.convex import (
     Bodies,
+    PiecePairs,
     Pieces,
     are_farther_apart,
     ball_distance,
+    gap,
     place_bodies,
     place_centres,
     separation,
@@ -25,7 +27,7 @@ from manip_dyn.collision.posture_lanes import (
     posture_block,
 )
 from manip_dyn.collision.scene import Scene
-from manip_dyn.core.arrays import Index, by_reference
+from manip_dyn.core.arrays import Index, by_reference, row
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.errors import ManipDynError
@@ -37,7 +39,7 @@ class PostureMemory(NamedTuple):
 
     Attributes:
         poses: Poses of the bodies (n + 1, 12).
-        normal: Direction of separation (3,) of a pair.
+        normal: Last direction of separation (p, 3) of each pair; 0 if there is none yet.
         centre: Centres of the balls around all pieces (k, 3), base frame, m.
         corners: Corners of a simplex (5, 6), see `separation`.
         kept: Indices of corners (3,) and the number of corners.
@@ -45,19 +47,19 @@ class PostureMemory(NamedTuple):
     """
 
     poses: Matrix
-    normal: Vector
+    normal: Matrix
     centre: Matrix
     corners: Matrix
     kept: Index
     closest: Index
 
 
-def posture_memory(bodies: Bodies, pieces: Pieces) -> PostureMemory:
+def posture_memory(bodies: Bodies, pieces: Pieces, pairs: PiecePairs) -> PostureMemory:
     """Return the memory for one posture."""
     return by_reference(
         PostureMemory(
             np.zeros((len(bodies.parent) + 1, 12)),
-            np.zeros(3),
+            np.zeros((len(pairs.first), 3)),
             pieces.centre.copy(),
             np.zeros((5, 6)),
             np.zeros(4, dtype=np.int64),
@@ -80,7 +82,7 @@ def least_distance(bodies, pieces, pairs, q, limit, enough, memory):
         a, b = pairs.first[pair], pairs.second[pair]
         if are_farther_apart(pieces, a, b, memory.centre, best):
             continue
-        distance = _distance(pieces, a, b, best, memory)
+        distance = _distance(pieces, pairs, pair, best, memory)
         if distance < best:
             best, memory.closest[0] = distance, pair
             if best <= enough:
@@ -89,11 +91,19 @@ def least_distance(bodies, pieces, pairs, q, limit, enough, memory):
 
 
 @inlined
-def _distance(pieces, a, b, limit, memory):
-    ball_distance(pieces, a, b, memory.poses, memory.normal)
-    return separation(
-        pieces, a, b, memory.poses, memory.normal, memory.corners, memory.kept, limit
-    )
+def _distance(pieces, pairs, pair, limit, memory):
+    """Return `separation` of a pair, or a gap in its last direction of separation above `limit`.
+
+    Links close to each other are usually separated by the same direction in many postures.
+    """
+    a, b, normal = pairs.first[pair], pairs.second[pair], row(memory.normal, pair)
+    x, y, z = normal[0], normal[1], normal[2]
+    if abs(x) + abs(y) + abs(z) > 0.0:
+        distance = gap(pieces, a, b, memory.poses, x, y, z)
+        if distance > limit:
+            return distance
+    ball_distance(pieces, a, b, memory.poses, normal)
+    return separation(pieces, a, b, memory.poses, normal, memory.corners, memory.kept, limit)
 
 
 @compiled
@@ -116,7 +126,7 @@ def least_distances(bodies, pieces, pairs, q, limit, enough, block, memory, out)
                     continue
                 copy_pose(block, pieces.body[a], lane, memory.poses)
                 copy_pose(block, pieces.body[b], lane, memory.poses)
-                distance = _distance(pieces, a, b, block.least[lane], memory)
+                distance = _distance(pieces, pairs, pair, block.least[lane], memory)
                 if distance < block.least[lane]:
                     out[first + lane] = distance
                     block.least[lane] = distance if distance > enough else -np.inf
@@ -141,7 +151,7 @@ class PostureCheck:
         """
         self._arrays = pair_arrays(checked_model(robot, scene))
         self._robot = robot
-        self._memory = posture_memory(self._arrays.bodies, self._arrays.pieces)
+        self._memory = posture_memory(self._arrays.bodies, self._arrays.pieces, self._arrays.pairs)
         self._block = posture_block(self._arrays.bodies, self._arrays.pieces)
 
     @property
