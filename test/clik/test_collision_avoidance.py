@@ -82,6 +82,15 @@ def test_pair_closer_than_the_margin_does_not_come_closer(pa10):
     assert check.distance > begin - 1e-3
 
 
+def test_repeated_objects_change_nothing(pa10):
+    start, path, scene = elbow_case(pa10)
+    repeated = scene
+    for name in ("again", "third"):
+        repeated = repeated.add(name, md.Sphere(0.08), position=[0.154, 0.385, 0.695])
+    once, more = (md.track(pa10, path, step=0.01, q0=start, scene=s) for s in (scene, repeated))
+    np.testing.assert_allclose(more.q, once.q, atol=1e-6)
+
+
 def test_start_in_collision_is_rejected(pa10):
     start, path, scene = elbow_case(pa10)
     inside = scene.add("box", md.Box([0.1, 0.1, 0.1]), tool_pose(pa10, start).position)

@@ -16,8 +16,9 @@ A pair that starts closer than the margin must not come closer until it has sepa
 
 Distances are computed only when necessary. Two pieces move relative to each other by at most the
 sum of reach_j |dq_j| over the joints between them, the *odometer* of their chain of joints. A pair
-that is not near is next examined when its odometer has advanced by its distance minus `NEAR`. Near
-pairs are linearized until their odometer has advanced by `LINEAR` of the distance.
+that is not near is next examined when its odometer has advanced by its distance minus `NEAR`, or
+earlier, together with other pairs. Near pairs are linearized until their odometer has advanced by
+`LINEAR` of the distance.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ PROJECTION = 3e-2
 """Damping mu of the projection onto the null space."""
 SATISFIED = 1e-5
 """Violation of a row that is tolerated, m/s."""
+DEPENDENT = 1e-9
+"""Smallest squared component of a row that other rows do not determine, relative to its square."""
 NO_MOTION = 1e-14
 """Smallest g^T N g of a row that the joints can satisfy."""
 ODOMETER, DUE, NEAR_DUE, LEAST = range(4)
@@ -116,7 +119,9 @@ class Neighbourhood(NamedTuple):
         projected: N g of these rows (ROWS, n).
         hessian: G N G^T (ROWS, ROWS).
         slope: Values of the rows (ROWS,) at the given velocities, m/s.
-        bounds: Lower and upper bounds of the multipliers, and multipliers (3, ROWS).
+        factor: Cholesky factor of `hessian` (ROWS, ROWS).
+        bounds: Lower and upper bounds of the multipliers, multipliers, and the solution of the
+            factor for minus `slope` (4, ROWS).
     """
 
     bodies: Bodies
@@ -149,6 +154,7 @@ class Neighbourhood(NamedTuple):
     projected: arrays.Matrix
     hessian: arrays.Matrix
     slope: arrays.Vector
+    factor: arrays.Matrix
     bounds: arrays.Matrix
 
 
@@ -195,7 +201,8 @@ def neighbourhood(robot: Robot, scene: Scene) -> Neighbourhood:
             projected=zeros((ROWS, n)),
             hessian=zeros((ROWS, ROWS)),
             slope=zeros(ROWS),
-            bounds=np.array([[0.0], [np.inf], [0.0]]) * np.ones(ROWS),
+            factor=zeros((ROWS, ROWS)),
+            bounds=np.array([[0.0], [np.inf], [0.0], [0.0]]) * np.ones(ROWS),
         )
     )
     return reference
@@ -317,6 +324,7 @@ def _advance_odometer(hood, q, margin):
 def examine_pairs(hood, q, margin):
     """Find the near pairs at q (n,): compute the distances of all pairs that are due.
 
+    Pairs that are not near are examined early, so that the poses are needed less often.
     All pairs are due after positions that were not finite.
     """
     numbers = hood.numbers
@@ -329,9 +337,11 @@ def examine_pairs(hood, q, margin):
     _place(hood, q)
     place_centres(hood.pieces, hood.poses, hood.centre)
     slack, near_slack, count = np.inf, np.inf, 0
+    early = 0.5 * LINEAR * (margin + NEAR)
     for pair in range(hood.due.size):
         odometer = hood.odometer[hood.pairs.chain[pair]]
-        if not odometer < hood.due[pair]:
+        is_far = hood.distance[pair] > margin + NEAR
+        if not odometer + (early if is_far else 0.0) < hood.due[pair]:
             a, b = hood.pairs.first[pair], hood.pairs.second[pair]
             distance = centre_distance(hood.pieces, a, b, hood.centre)
             if distance > margin + NEAR:
@@ -481,8 +491,11 @@ def _satisfy_rows(task, hood, v, worst):
         for i in range(n):
             value += hood.gradient[worst, i] * hood.base[i]
         hood.slope[count] = value
-        active = part(multipliers, 0, count + 1)
-        box_minimum(hood.hessian, hood.slope, row(hood.bounds, 0), row(hood.bounds, 1), active)
+        if not _solve_all_rows(hood, count, multipliers):
+            active = part(multipliers, 0, count + 1)
+            for k in range(count + 1):
+                active[k] = max(active[k], 0.0)
+            box_minimum(hood.hessian, hood.slope, row(hood.bounds, 0), row(hood.bounds, 1), active)
         for i in range(n):
             v[i] = hood.base[i]
             for k in range(count + 1):
@@ -490,6 +503,35 @@ def _satisfy_rows(task, hood, v, worst):
         worst, _ = _worst_row(hood, task.q, v, gain)
         if worst < 0:
             return
+
+
+@inlined
+def _solve_all_rows(hood, last, multipliers):
+    """Write the multipliers with which rows 0 to `last` are equations, and return their validity.
+
+    They are valid if all are 0 or more. The Cholesky factor of the previous rows is extended.
+    """
+    factor, half = hood.factor, row(hood.bounds, 3)
+    square, rest = hood.hessian[last, last], -hood.slope[last]
+    for k in range(last):
+        entry = hood.hessian[last, k]
+        for j in range(k):
+            entry -= factor[last, j] * factor[k, j]
+        entry /= factor[k, k]
+        factor[last, k] = entry
+        square -= entry * entry
+        rest -= entry * half[k]
+    independent = square > DEPENDENT * hood.hessian[last, last]
+    factor[last, last] = sqrt(square) if independent else np.inf  # multiplier 0
+    half[last] = rest / factor[last, last]
+    valid = True
+    for k in range(last, -1, -1):
+        value = half[k]
+        for j in range(k + 1, last + 1):
+            value -= factor[j, k] * multipliers[j]
+        multipliers[k] = value / factor[k, k]
+        valid &= multipliers[k] >= 0.0 and factor[k, k] < np.inf
+    return valid
 
 
 @inlined
