@@ -36,6 +36,7 @@ from manip_dyn.planning.minimum_time.flow import LimitFlow as LimitFlow
 from manip_dyn.planning.minimum_time.interior_point import cholesky as cholesky
 from manip_dyn.planning.minimum_time.interior_point import cholesky_solve as cholesky_solve
 from manip_dyn.planning.minimum_time.interior_point import gauss_newton_steps as gauss_newton_steps
+from manip_dyn.planning.minimum_time.interior_point import newton_steps as newton_steps
 from manip_dyn.planning.minimum_time.nodes import NodeLimits as NodeLimits
 from manip_dyn.planning.minimum_time.nodes import cubic_spline as cubic_spline
 from manip_dyn.planning.minimum_time.nodes import effort_jacobians as effort_jacobians

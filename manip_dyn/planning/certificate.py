@@ -197,7 +197,8 @@ class Convergence:
             step.
         hamiltonian: Root mean square of H = 1 + p . dx/dt along the motion; 0 in theory. It is
             computed from differences on the grid, which are inaccurate in one or two cells at
-            jumps of the position costates.
+            jumps of the position costates, before effort limits are tightened between nodes. It
+            reaches 0.009 in converged motions of random arms.
         load: Largest ratio of an effort to its limit, at and between the nodes.
         durations: Durations of the motion on successive grids, s.
         cells: Number of cells of the finest grid.

@@ -71,7 +71,7 @@ def convergence(
     robot: Robot, solution: RefinedSolution, searched: GridSearchSummary
 ) -> Convergence:
     """Return the certificate of a refined motion."""
-    along, solved = costates_of(robot, solution.solved), solution.solved
+    along, solved = costates_of(robot, solution.uniform), solution.solved
     t_final = solution.spline.duration
     on_grid = solution.durations[-1]
     barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))
@@ -86,7 +86,7 @@ def convergence(
         load=solution.load,
         durations=tuple(solution.durations),
         cells=solved.spline.cells,
-        times=along.times * (t_final / solved.spline.duration),
+        times=along.times * (t_final / solution.uniform.spline.duration),
         costates=along.costates,
         switching=along.switching,
         hamiltonians=along.hamiltonians,

@@ -303,7 +303,7 @@ def gauss_newton_steps(
             return -1, weight, np.inf
         _center_multipliers(here, work, weight)
         work.resume[0] = DAMPING
-    n, damping, descent = here.q.shape[1], work.resume[0], 0.0
+    n, damping, descent = here.q.shape[1], work.resume[0], -np.inf
     for taken in range(first, end):
         effort_jacobians(kernels, limits, here, work)
         corner, last = assemble(limits, here, work, weight, damping * weight, 0.0)
@@ -452,7 +452,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, first
             return -1, weight, np.inf
         _center_multipliers(here, work, weight)
         work.resume[:] = 0.0
-    damping, failures, descent = work.resume[0], work.resume[1], 0.0
+    damping, failures, descent = work.resume[0], work.resume[1], -np.inf
     for taken in range(first, end):
         effort_jacobians(kernels, limits, here, work)
         curved = add_curvature(kernels, limits, here, work)

@@ -453,7 +453,8 @@ class Refinement:
         spline, load = _slower(self._robot, self._ends, feasible.spline)
         on_grid = min(solution.spline.duration, feasible.spline.duration)
         coarser = solutions[-2].spline.duration if len(solutions) > 1 else inf
-        return RefinedSolution(spline, feasible, [coarser, on_grid], load)
+        uniform = solution if solution.settled else feasible
+        return RefinedSolution(spline, feasible, uniform, [coarser, on_grid], load)
 
     def _grid(self, cells: int) -> tuple[SplineGrid, float]:
         """Return a grid and the final weight of its barrier."""

@@ -46,6 +46,10 @@ from manip_dyn.robot import Robot
 
 TRIES = {CELLS[0]: (1, 16), CELLS[1]: (2, 24), CELLS[2]: (24, MOST_SHOTS)}
 """Maximum numbers of structures per grid and of shots per structure."""
+FIRST_STRUCTURES = 2
+"""Maximum number of structures on the finest grid before effort limits are tightened."""
+FEW_SHOTS = 24
+"""Maximum number of shots for a revised structure, starting from the previous extremal."""
 MOST_SWITCHES = 20
 """Maximum number of switches of a structure that is tried."""
 REVISIONS = 4
@@ -67,23 +71,28 @@ class ExtremalSearch:
         self._shots = MOST_SHOTS
         self.tried, self.candidates = set[tuple](), list[Candidate]()
 
-    def near(self, solved: GridSolution) -> Candidate | None:
+    def near(
+        self, solved: GridSolution, excluded: set[tuple], structures: int
+    ) -> Candidate | None:
         """Return the certified extremal near a motion on a grid, or None.
 
         An extremal that is slower than the motion on the grid is not returned, because it belongs
-        to another motion.
+        to another motion. At most `structures` structures are detected. Those with an extremal are
+        added to `excluded` and not tried again.
         """
         costates, cells = GuessedCostates(self._robot, solved), solved.spline.cells
-        structures, self._shots = TRIES[cells]
+        _, self._shots = TRIES[cells]
         for structure in islice(structures_of(self._robot, solved), structures):
             if self._budget.is_over:
                 break
             switching = with_limit_approaches(self._robot, structure, self._start, self._goal)
-            if len(switching.times) > MOST_SWITCHES:
+            key = cells, switching.key()
+            if len(switching.times) > MOST_SWITCHES or key in excluded:
                 continue
             trail = self._revised(switching, costates.guess)
             if not trail:
                 continue
+            excluded.add(key)
             if cells == CELLS[-1] and not trail[-1].holds:
                 trail += self._repaired(trail, costates)
             if trail[-1].holds and trail[-1].t_final <= solved.spline.duration:
@@ -100,6 +109,9 @@ class ExtremalSearch:
         trail = list[Candidate]()
         for _ in range(REVISIONS):
             candidate = self._extremal(switching, guess)
+            if candidate is None and trail:
+                near = _guess_near(trail[-1], guess)
+                candidate = self._extremal(switching, near, FEW_SHOTS)
             if candidate is None:
                 break
             trail.append(candidate)
@@ -123,11 +135,11 @@ class ExtremalSearch:
         return []
 
     def _extremal(
-        self, switching: Switching, guess: Callable[[Switching], Guess]
+        self, switching: Switching, guess: Callable[[Switching], Guess], shots: int = MOST_SHOTS
     ) -> Candidate | None:
         """Return the extremal of a structure with its certificate, or None."""
         self.tried.add(switching.key())
-        extremal = self._shooter.solve(switching, guess, self._shots)
+        extremal = self._shooter.solve(switching, guess, min(shots, self._shots))
         if extremal is None:
             return None
         along = trajectory_of(self._shooter.flow, self._start, extremal)
@@ -137,6 +149,20 @@ class ExtremalSearch:
         candidate = Candidate(extremal, along, proof, violated_limit(self._robot, along))
         self.candidates.append(candidate)
         return candidate
+
+
+def _guess_near(
+    candidate: Candidate, guess: Callable[[Switching], Guess]
+) -> Callable[[Switching], Guess]:
+    """Return a guess with the states and costates of an extremal, and the jumps of another one."""
+    along = candidate.trajectory
+
+    def near(switching: Switching) -> Guess:
+        begins = [begin for begin, _, _ in switching.arcs()]
+        nodes = [np.interp(begins, along.times, values) for values in along.states.T]
+        return Guess(candidate.extremal.costate, guess(switching).jumps, np.transpose(nodes))
+
+    return near
 
 
 EXACT = 3
@@ -161,6 +187,7 @@ class Basin:
         refined: The fastest motion that was moved within its limits between the nodes, or None.
         extremal: Certified extremal, or None.
         is_determined: Whether the conditions determine all efforts; None without the finest grid.
+        tried: Keys of structures whose extremals were computed, with numbers of cells.
     """
 
     def __init__(self, solution: GridSolution):
@@ -169,6 +196,7 @@ class Basin:
         self.refined: RefinedSolution | None = None
         self.extremal: Candidate | None = None
         self.is_determined: bool | None = None
+        self.tried = set[tuple]()
 
     @property
     def duration(self) -> float:
@@ -283,6 +311,13 @@ class MotionSearch:
             if is_over and basin.solutions[-1].spline.duration > CLEARLY_FASTER * self.duration:
                 self.undone = "a motion was not refined"
                 return
+            if cells == CELLS[-1]:
+                fraction = undetermined_fraction(self._robot, basin.solutions[-1])
+                basin.is_determined = fraction < FREE_FRACTION
+                if basin.is_determined and self._certified(
+                    basin, basin.solutions[-1], FIRST_STRUCTURES
+                ):
+                    return
             if cells > CELLS[0] or is_over:
                 refined = self._refinement.within_limits(basin.solutions)
                 ratio = 1.0 if refined.solved.settled else CLEARLY_FASTER
@@ -290,21 +325,19 @@ class MotionSearch:
                     basin.refined = refined
                     self._report("motion")
             if self._budget.is_over:
-                self.undone = "a motion was not refined"
+                self.undone = self.undone or "a motion was not refined"
                 return
-            if cells < CELLS[-1] and self._certified(basin):
+            if basin.is_determined is False:
                 return
-        fraction = undetermined_fraction(self._robot, basin.solutions[-1])
-        basin.is_determined = fraction < FREE_FRACTION
-        if basin.is_determined and self._may_win(basin):
-            self._certified(basin)
+            latest = basin.solutions[-1] if basin.refined is None else basin.refined.solved
+            if self._certified(basin, latest, TRIES[cells][0]):
+                return
 
-    def _certified(self, basin: Basin) -> bool:
+    def _certified(self, basin: Basin, solution: GridSolution, structures: int) -> bool:
         """Search for the extremal near a basin; return whether it is certified."""
         if self._extremals is None:
             return False
-        solution = basin.solutions[-1] if basin.refined is None else basin.refined.solved
-        basin.extremal = self._extremals.near(solution)
+        basin.extremal = self._extremals.near(solution, basin.tried, structures)
         if basin.extremal is None:
             if self._budget.is_over:
                 self.undone = "the search for a certificate was not finished"

@@ -128,7 +128,9 @@ class RefinedSolution(NamedTuple):
 
     Attributes:
         spline: The motion.
-        solved: Solution on the grid, before it was slowed down.
+        solved: Solution on the grid with tightened effort limits, before it was slowed down.
+        uniform: Solution with equal limits at all nodes if it has converged, else `solved`.
+            Limits that differ between adjacent nodes make the multipliers oscillate.
         durations: Shortest durations on the previous grid, or inf, and on this grid, s, with
             limits at the nodes.
         load: Largest effort over its limit, including times between the nodes.
@@ -136,6 +138,7 @@ class RefinedSolution(NamedTuple):
 
     spline: Spline
     solved: GridSolution
+    uniform: GridSolution
     durations: list[float]
     load: float
 

@@ -20,8 +20,10 @@ from manip_dyn.planning import (
     effort_jacobians,
     empty_node_motion,
     empty_node_work,
+    gauss_newton_steps,
     inverse_kernels_of,
     measure_slacks,
+    newton_steps,
     random_swings,
     swings,
 )
@@ -127,3 +129,15 @@ def test_detours_are_symmetric_and_deterministic():
     first, second = random_swings(robot, 1.0), random_swings(robot, 1.0)
     assert all(np.array_equal(next(first), next(second)) for _ in range(3))
     assert np.abs(np.array(list(swings(robot, 1e-3)))).max() < 1e-2
+
+
+@pytest.mark.parametrize("steps", [gauss_newton_steps, newton_steps])
+def test_a_search_without_a_step_has_not_converged(steps):
+    """The predicted decrease was 0 if no step was possible, as after convergence."""
+    robot, nodes, n = md.load_robot("rr"), 6, 2
+    arrays = [empty_node_motion(n, nodes), empty_node_motion(n, nodes), empty_node_work(n, nodes)]
+    limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
+    scheme = cubic_spline(np.zeros(n), np.zeros(n), nodes, np.zeros(n))
+    limits = NodeLimits(*map(np.array, limits), np.zeros((nodes, 2 * n)), scheme)
+    kernels, arguments = inverse_kernels_of(robot), map(by_reference, (limits, *arrays))
+    assert steps(kernels, *arguments, 1e-3, 1e-3, 4, 4, 1e-3) == (4, 1e-3, np.inf)

@@ -61,6 +61,23 @@ def test_motions_between_nodes_are_tightened_before_the_next_grid(name, start, g
     check(md.plan_minimum_time(random_arms.known_arm(name), start, goal, budget=None))
 
 
+def test_revised_structures_start_from_the_extremal():
+    """With costates from the grid, Newton's method failed for the revised structure."""
+    start, goal = (
+        [-0.531657773141978, 2.0722195545486475],
+        [-3.0790463033859905, -0.8479399987206655],
+    )
+    check(md.plan_minimum_time(random_arms.known_arm("rr"), start, goal, budget=None))
+
+
+def test_tightened_limits_do_not_affect_the_hamiltonian():
+    """With limits that differ from node to node, its root mean square was 0.033."""
+    arm = md.load_robot(random_arms.random_urdf(2911, 11))
+    start = [1.1308133666623772, 1.4514940079806236, -0.6892807444119669]
+    goal = [1.1123899613374184, -0.357192956179881, 0.4630151077008202]
+    assert md.plan_minimum_time(arm, start, goal, budget=None).status == "converged"
+
+
 def check_limits(plan):
     robot = plan.robot
     for t in np.linspace(0.0, plan.t_final, 200)[:-1]:
