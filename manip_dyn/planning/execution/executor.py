@@ -14,6 +14,7 @@ from manip_dyn.planning.execution.arrival import SPEED, Arrival, Breakaway
 from manip_dyn.planning.execution.disturbance import DisturbanceObserver
 from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
+from manip_dyn.planning.execution.followed_motion import FollowedMotion
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.planning.execution.path_following import (
     SLOWEST,
@@ -198,10 +199,9 @@ class PlanExecutor:
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
         self._lag = self._threshold = LAG * self._off_plan
         self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
-        self._reference = self._sampled = reference or SampledMotion.of(plan, self._spacing)
-        self._begin, self._stopping, self._returning = 0.0, False, False
-        # Plan times of the path, for motions after the plan: along the path, or at one point.
-        self._path_times: Vector | None = None
+        self._sampled = reference or SampledMotion.of(plan, self._spacing)
+        self._followed = FollowedMotion(self._sampled)
+        self._stopping = self._returning = False
         self._resumed_at: float | None = None
         self._paused = self._waits = False
         self._settles_at, self._reserve_is_feasible = -np.inf, True
@@ -210,7 +210,7 @@ class PlanExecutor:
         self._adapts = backup is None and not self._moves_on and np.isfinite(self._off_plan)
         self._longest = self.delay + LONGEST_DELAY
         self._model = EffortModel.exact(robot.n)
-        self._record = MotionRecord(robot, self._reference.wait, noise, plan.v0)
+        self._record = MotionRecord(robot, self._sampled.wait, noise, plan.v0)
         self._arrival = Arrival(self._record, self._tuning.tolerance)
         self._filter = ErrorFilter(robot, self._tuning, self._period, plan.qf)
         self._observer: DisturbanceObserver | None = None
@@ -262,9 +262,9 @@ class PlanExecutor:
         """
         if not self.goes_by_plan or self._over(t):
             return None
-        if self._path_times is None and self._begin == 0.0:
+        if self._followed.is_plan and self._followed.begin == 0.0:
             return self.plan.state(t)
-        return self._reference.state(t - self._begin)
+        return self._followed.state(t)
 
     @property
     def goes_by_plan(self) -> bool:
@@ -274,11 +274,7 @@ class PlanExecutor:
     @property
     def pace(self) -> Pace:
         """Latest time rate, and the mass ratio, at which the plan is executed."""
-        rate, times = 1.0, self._path_times
-        if times is not None and len(times) > 1 and self._updated_at is not None:
-            cells = self._reference.times
-            k = min(self._reference.cell(self._updated_at - self._begin), len(cells) - 2)
-            rate = float((times[k + 1] - times[k]) / max(cells[k + 1] - cells[k], 1e-9))
+        rate = 1.0 if self._updated_at is None else self._followed.rate(self._updated_at)
         return Pace(rate, self._model.mass_ratio)
 
     def begin_at(self, pace: Pace) -> None:
@@ -294,17 +290,11 @@ class PlanExecutor:
 
     def plan_time(self, t: float) -> float:
         """Return the plan time (s) at `t` seconds after the start."""
-        if self._path_times is None:
-            return t - self._begin
-        if len(self._path_times) == 1:
-            return float(self._path_times[0])
-        return float(np.interp(t - self._begin, self._reference.times, self._path_times))
+        return self._followed.plan_time(t)
 
     def time_of(self, plan_time: float) -> float:
         """Return the time after the start (s) for a plan time (s)."""
-        if self._path_times is None or len(self._path_times) == 1:
-            return self._begin + plan_time
-        return self._begin + float(np.interp(plan_time, self._path_times, self._reference.times))
+        return self._followed.time_of(plan_time)
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts for a measured state.
@@ -330,7 +320,7 @@ class PlanExecutor:
         """Stop the arm as soon as possible, and hold it where it comes to rest."""
         self._moves_on = False
         self._stop(t, q, v)
-        self.goal = self._reference.goal
+        self.goal = self._followed.motion.goal
         self._arrival.time = None
 
     # ---------------------------------------------------------------------- in compiled loops
@@ -347,8 +337,8 @@ class PlanExecutor:
         if over and not self.arrived and self._arrival.is_noisy:
             return None
         return Tracking(
-            self._reference,
-            self._begin,
+            self._followed.motion,
+            self._followed.begin,
             self.goal,
             self._threshold if self._may_adapt else self._off_plan,
             self._margin.errors(self._record.noise[1])
@@ -375,7 +365,7 @@ class PlanExecutor:
     @property
     def reference(self) -> SampledMotion:
         """The motion that the arm follows."""
-        return self._reference
+        return self._followed.motion
 
     @property
     def record(self) -> MotionRecord:
@@ -392,7 +382,7 @@ class PlanExecutor:
             return self._backed(t, q, v)
         if self._monitor.stopped and np.abs(q - self.goal).max() > self._yields:
             self._yield(t, q)
-        q_ref, v_ref = self._reference.state(t - self._begin)
+        q_ref, v_ref = self._followed.state(t)
         # Measured positions and velocities (n,), filtered under noise.
         measured = self._filter.state(q, v, q_ref, v_ref, self._record.noise)
         error = float(np.abs(measured[0] - q_ref).max())
@@ -403,25 +393,25 @@ class PlanExecutor:
         differs = (error > self._threshold or is_fast) and t > self._settles_at
         if (
             self._may_adapt
-            and t > self._begin
+            and t > self._followed.begin
             and (differs or self._waits or self._record.is_pending or self._lacks_reserve)
         ):
             self._adapt(t, *measured, error)
-            q_ref, v_ref = self._reference.state(t - self._begin)
+            q_ref, v_ref = self._followed.state(t)
             error = float(np.abs(measured[0] - q_ref).max())
         waits = self._waits or self._record.is_pending
         if (error > self._off_plan and not waits) or (self._stopping and self._over(t)):
             self._leave(t, q, v)
             if self._backup_active:
                 return self._backed(t, q, v)
-            q_ref, v_ref = self._reference.state(t - self._begin)
+            q_ref, v_ref = self._followed.state(t)
         self._watch_arrival(t, q, v, q_ref)
         if self._waits:
             return [Segment(0.0, self._feedback.coast(*measured))]
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
-        rows = self._reference.segments(t - self._begin, self.horizon)
+        rows = self._followed.segments(t, self.horizon)
         correction = correction - self.disturbance
         if self._over(t):
             correction = correction - self._breakaway.efforts(
@@ -443,22 +433,23 @@ class PlanExecutor:
         """
         if self._observer is None:
             return
-        if len(self._reference.v) > 1 and not self._stopping:
-            against = -np.sign(self._reference.v[-2]) * self._observer.effort
+        velocities = self._followed.motion.v
+        if len(velocities) > 1 and not self._stopping:
+            against = -np.sign(velocities[-2]) * self._observer.effort
             self._model = self._model.with_friction(self._model.friction + against, self._robot)
         self._observer.effort = self._zero
 
     @property
     def _lacks_reserve(self) -> bool:
         """Whether noise near the effort limits requires a motion with a reserve."""
-        is_noisy = self._filter.effort_noise > NOISY and self._path_times is None
+        is_noisy = self._filter.effort_noise > NOISY and self._followed.is_plan
         return is_noisy and self._reserve_is_feasible
 
     @property
     def _may_adapt(self) -> bool:
         """Whether the arm follows the path, so that a position error may change the motion."""
-        along = self._path_times is None or len(self._path_times) > 1
-        return self._adapts and along and not self._stopping and self.goal is self.plan.qf
+        along = self._followed.is_along_path and not self._stopping
+        return self._adapts and along and self.goal is self.plan.qf
 
     def _adapt(self, t: float, q: Vector, v: Vector, error: float) -> None:
         """Identify the arm, and follow the rest of the path from the current point."""
@@ -485,7 +476,7 @@ class PlanExecutor:
             return
         lead = self._lead(point)
         begin = self.time_of(point.time)
-        slip = float(np.abs(v - self._reference.state(begin - self._begin)[1]).max())
+        slip = float(np.abs(v - self._followed.state(begin)[1]).max())
         noise = SIGMAS * float(self._record.noise[1].max())
         on_time = slip < SLIP * self._lag + noise and (explained or point.distance < self._lag)
         waited, self._waits = self._waits, False
@@ -500,7 +491,7 @@ class PlanExecutor:
             on_time = not self._follow_rest(t, lead, 1.0, (1.0 - reserve, *RESERVES))
             self._reserve_is_feasible = not on_time
         if on_time:  # an error along the path needs no correction
-            self._begin += t - begin
+            self._followed = self._followed._replace(begin=self._followed.begin + (t - begin))
             self._filter.reset()
         self._threshold = max(self._lag, GROWTH * point.distance)
 
@@ -510,7 +501,7 @@ class PlanExecutor:
         A delay of the commands, `LONGEST_DELAY` at most, is suspected. Lighter masses would
         accelerate the joints by the inverse of `CAUTIOUS`.
         """
-        if self._path_times is not None:
+        if not self._followed.is_plan:
             return
         ahead = slice(self._sampled.cell(time), self._sampled.cell(time + self._longest) + 2)
         fast = np.abs(self._sampled.v[ahead]) > CAUTIOUS * self._robot.v_max
@@ -544,8 +535,7 @@ class PlanExecutor:
         return True
 
     def _follow_path(self, t: float, motion: PathMotion) -> None:
-        self._follow(t, motion.motion)
-        self._path_times = motion.plan_times
+        self._follow(t, motion.motion, motion.plan_times)
         self._settles_at = t + self.delay + SETTLING * self._period
 
     def _observe(self) -> None:
@@ -559,11 +549,11 @@ class PlanExecutor:
     def _backed(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts of the PD backup control."""
         assert self._backup is not None
-        self._arrival.update(self.goal, self._end)
+        self._arrival.update(self.goal, self._followed.end)
         return [Segment(0.0, self._backup.efforts(self._robot, q, v, self.goal))]
 
     def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
-        end = self._end
+        end = self._followed.end
         over, updated_at = t >= end, self._updated_at
         integrates = over or (self.returns > 0 and self._observer is None)
         if updated_at is not None and integrates:
@@ -579,11 +569,14 @@ class PlanExecutor:
                 self._monitor.note(t, self._feedback.saturated, q, self.goal)
         self._updated_at = t
 
-    def _follow(self, begin: float, reference: SampledMotion) -> None:
-        """Follow a motion that is not along the path. See also `_follow_path`."""
+    def _follow(
+        self, begin: float, motion: SampledMotion, plan_times: Vector | None = None
+    ) -> None:
+        """Follow a motion. Without plan times (k + 1,), s, it is not along the path."""
         self._filter.reset()
-        self._path_times = np.array([self.plan_time(begin)])
-        self._begin, self._reference = begin, reference
+        if plan_times is None:
+            plan_times = np.array([self.plan_time(begin)])
+        self._followed = FollowedMotion(motion, begin, plan_times)
         self._off_plan, self._threshold = self._tuning.off_plan, self._lag
         self._stopping = self._returning = False
 
@@ -616,7 +609,7 @@ class PlanExecutor:
     def _note_attempt(self, t: float, q: Vector, point: PathPoint) -> None:
         """Count an attempt to follow the rest of the path, if it failed."""
         if self._tuning.replan == "stop":
-            off = np.abs(q - self._reference.state(t - self._begin)[0])
+            off = np.abs(q - self._followed.state(t)[0])
             self._monitor.note_stop(int(off.argmax()), float(off.max()))
         elif self._resumed_at is not None:
             progress = point.time - self._resumed_at
@@ -636,14 +629,14 @@ class PlanExecutor:
 
     def _stop_at_once(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
         """Brake all joints at once, near a point of the path."""
-        self._stop(t, q, v)
-        self._off_plan, self._path_times = np.inf, np.array([point.time])
+        self._stop(t, q, v, np.array([point.time]))
+        self._off_plan = np.inf
         self._stopping = True
 
     def _after_stop(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
         """Follow the rest of the path, return to the path, or hold the arm."""
         moves = np.abs(v).max() > AT_REST + SIGMAS * self._record.noise[1].max()
-        if moves and self._path_times is not None and len(self._path_times) > 1:
+        if moves and self._followed.is_along_path:
             self._stop_at_once(t, q, v, point)
             return
         if self._returning and point.distance > self._tuning.off_plan:
@@ -652,8 +645,9 @@ class PlanExecutor:
             self._yield(t, q)
             return
         if self._monitor.failed and not self._paused:
-            self._follow(t, SampledMotion.standing(q, self._feedback.hold(q), PAUSE))
-            self._off_plan, self._path_times = np.inf, np.array([point.time])
+            pause = SampledMotion.standing(q, self._feedback.hold(q), PAUSE)
+            self._follow(t, pause, np.array([point.time]))
+            self._off_plan = np.inf
             self._stopping = self._paused = True
             return
         self._paused = False
@@ -673,8 +667,7 @@ class PlanExecutor:
             self._note_attempt(t, q, point)
             self._stop_at_once(t, q, v, point)
             return
-        self._follow(t, straight)
-        self._path_times = np.array([self.plan.t_final if ends else point.time])
+        self._follow(t, straight, np.array([self.plan.t_final if ends else point.time]))
         self._stopping = self._returning = not ends
 
     def _move_straight(self, t: float, q: Vector, v: Vector) -> None:
@@ -694,18 +687,14 @@ class PlanExecutor:
         else:
             self._only_feedback(t)
 
-    def _stop(self, t: float, q: Vector, v: Vector) -> None:
+    def _stop(self, t: float, q: Vector, v: Vector, plan_times: Vector | None = None) -> None:
         motion = stopping_motion(self._robot, self._model, q, v, self._spacing)
         if motion is None:
             motion = SampledMotion.standing(q.copy(), self._feedback.hold(q), PAUSE)
-        self._follow(t, motion)
-
-    @property
-    def _end(self) -> float:
-        return self._begin + self._reference.t_final
+        self._follow(t, motion, plan_times)
 
     def _over(self, t: float) -> bool:
-        return t >= self._end
+        return t >= self._followed.end
 
     def _yield(self, t: float, q: Vector) -> None:
         """Hold the arm near its current position, which may drift if the arm is too heavy."""
