@@ -103,6 +103,7 @@ class FollowJointTrajectory:
         """Create the topic and, if control_msgs is installed, the action for an arm."""
         self._node, self._robot, self._arm = node, robot, arm
         self._active: ActiveGoal | None = None
+        self._accepted: TrajectoryGoal
         self._server: ActionServer | None = None
         self._warn_rejected = ThrottledWarning(node, "rejected: ")
         node.create_subscription(JointTrajectory, TOPIC, self._on_topic, 10)
@@ -146,17 +147,20 @@ class FollowJointTrajectory:
 
     def _on_goal(self, request: Any) -> GoalResponse:
         try:
-            self._arm.check(goal_from_action(request, self._robot))
+            goal = goal_from_action(request, self._robot)
+            self._arm.check(goal)
         except RejectedTrajectoryError as error:
             self._log_rejection(error)
             return GoalResponse.REJECT
+        self._accepted = goal
         return GoalResponse.ACCEPT
 
     def _on_accepted(self, handle: Any) -> None:
+        goal = self._accepted  # rclpy calls this method directly after `_on_goal`
         self._replace()
         outcome = Future()
         try:
-            followed = self._arm.begin(goal_from_action(handle.request, self._robot))
+            followed = self._arm.begin(goal)
         except RejectedTrajectoryError as error:  # the state changed after the check
             self._log_rejection(error)
             outcome.set_result(Outcome(error.code, str(error)))

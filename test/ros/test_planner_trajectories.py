@@ -134,6 +134,15 @@ def test_a_cancelled_trajectory_stops_and_holds(arm, client):
     arm.until(lambda: np.abs(arm.states[-1].velocity).max() < 1e-5, "the arm does not rest")
 
 
+def test_an_accepted_trajectory_is_checked_once_for_collisions(arm, client, monkeypatch):
+    checked = []
+    name = "manip_dyn.ros.planner.goals.Trajectories._check_collisions"
+    monkeypatch.setattr(name, lambda _, motion: checked.append(motion))
+    client.send(SLOWLY)
+    moves(arm)
+    assert len(checked) == 1
+
+
 def test_a_new_trajectory_replaces_the_present_one(arm, client):
     client.send(SLOWLY)
     first = client.result
