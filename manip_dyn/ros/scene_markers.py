@@ -74,7 +74,7 @@ class SceneMarkers:
         pair = ClosestPair(self._robot, scene)
         with self._lock:
             self._pair, self._objects = pair, objects
-            self._publish([Marker(action=Marker.DELETEALL), *objects])
+            self._publish(objects)
 
     def start(self) -> None:
         """Start the thread."""
@@ -98,7 +98,8 @@ class SceneMarkers:
             self._publish([*self._objects, *closest_markers(closest, self._robot.base)])
 
     def _publish(self, markers: list[Marker]) -> None:
-        self._publisher.publish(MarkerArray(markers=markers))
+        """Publish markers in place of all others, because a slow subscriber may miss messages."""
+        self._publisher.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL), *markers]))
 
 
 def object_markers(entry: SceneObject, frame: str) -> list[Marker]:

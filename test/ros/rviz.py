@@ -1,6 +1,10 @@
-"""A client of interactive markers that behaves as RViz does (interactive_markers 2.5.4)."""
+"""RViz in tests: a client of interactive markers, and the errors that its marker display reports.
 
-from visualization_msgs.msg import InteractiveMarkerFeedback, InteractiveMarkerUpdate
+The client behaves as interactive_markers 2.5.4, the checks are those of rviz_default_plugins 14.1.
+"""
+
+import numpy as np
+from visualization_msgs.msg import InteractiveMarkerFeedback, InteractiveMarkerUpdate, Marker
 from visualization_msgs.srv import GetInteractiveMarkers
 
 
@@ -48,3 +52,34 @@ class FakeRviz:
     def select(self, name, title, pose=None):
         entry = next(e.id for e in self.markers[name].menu_entries if e.title == title)
         self.send(name, InteractiveMarkerFeedback.MENU_SELECT, pose, entry)
+
+
+def marker_errors(message):
+    """Return the errors and warnings of RViz about a `MarkerArray`, one sentence each."""
+    errors, keys = [], set()
+    for marker in message.markers:
+        if marker.action == Marker.DELETEALL:
+            continue
+        name = f"{marker.ns}/{marker.id}"
+        quaternion, scale = marker.pose.orientation, marker.scale
+        norm = np.linalg.norm([quaternion.x, quaternion.y, quaternion.z, quaternion.w])
+        used = {Marker.LINE_LIST: "x", Marker.TEXT_VIEW_FACING: "z"}.get(marker.type, "xyz")
+        corners = {Marker.LINE_LIST: 2, Marker.TRIANGLE_LIST: 3}.get(marker.type, 0)
+        checks = {
+            "has the same namespace and id as another": name not in keys,
+            "has no frame": marker.header.frame_id,
+            "has an invalid orientation": abs(norm - 1.0) < 1e-3,
+            "has no scale": all(getattr(scale, axis) > 0.0 for axis in used),
+            "has a scale without meaning": not any(getattr(scale, a) for a in {*"xyz"} - {*used}),
+            "is transparent": marker.color.a > 0.0,
+            "has a wrong number of points": (
+                marker.points and len(marker.points) % corners == 0
+                if corners
+                else not marker.points
+            ),
+            "has a wrong text": bool(marker.text) == (marker.type == Marker.TEXT_VIEW_FACING),
+            "has a mesh": not marker.mesh_resource,
+        }
+        keys.add(name)
+        errors += [f"{name} {error}" for error, passes in checks.items() if not passes]
+    return errors
