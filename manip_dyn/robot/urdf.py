@@ -275,7 +275,10 @@ def check_dynamics(where: str, root: Element, view: str) -> None:
         first = weightless[0]
         hint = f", or lock such joints with {_lock_options(movable, weightless)}."
         if len(weightless) == len(movable):
-            hint = f". Without masses, the robot can only be shown: {view}"
+            hint = (
+                ". Without masses, the robot can be checked for collisions after "
+                f"manip_dyn.robot.load_kinematics, and shown: {view}"
+            )
         raise ManipDynError(
             f"{where}: link '{child_of(movable[first])}' behind joint '{first}' has no mass. Add "
             f"an <inertial> with a mass above 0{hint}"

@@ -262,10 +262,12 @@ def test_a_joint_without_inertia_about_its_axis_raises_an_error(tmp_path):
     check_error("'elbow'|'lower'", write(tmp_path, changed(ARM, (lower, point))))
 
 
-def test_a_robot_without_masses_can_only_be_shown():
+def test_a_robot_without_masses_can_be_shown_and_checked_for_collisions():
     """Locking all joints, the remedy for single joints, would raise another error."""
     urdf = re.sub("(?s)<inertial>.*?</inertial>", "", ARM)
-    with pytest.raises(ManipDynError, match=r"only be shown: manip_dyn view FILE$") as caught:
+    with pytest.raises(
+        ManipDynError, match=r"load_kinematics, and shown: manip_dyn view FILE$"
+    ) as caught:
         load_robot(urdf)
     assert "--lock" not in str(caught.value)
     errors = check_urdf(urdf, compiled=False).of_level("error")
@@ -281,7 +283,7 @@ def test_a_robot_without_masses_can_only_be_shown():
 def test_the_hint_to_show_a_robot_contains_its_file(pattern, text, tmp_path):
     path = write(tmp_path, re.sub(pattern, text, ARM))
     command = f"manip_dyn view {path}"
-    with pytest.raises(ManipDynError, match=f"only be shown: {command}$"):
+    with pytest.raises(ManipDynError, match=f"shown: {command}$"):
         load_robot(path)
     errors = check_urdf(path, compiled=False).of_level("error")
     assert errors
