@@ -31,6 +31,9 @@ from manip_dyn.collision.model import (
     Geometry as Geometry,
 )
 from manip_dyn.collision.model import (
+    add_robot as add_robot,
+)
+from manip_dyn.collision.model import (
     collision_model as collision_model,
 )
 from manip_dyn.collision.motion_check import (

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element
 
 import coal
 import numpy as np
+from numpy.typing import ArrayLike
 
 from manip_dyn.collision.scene import Scene, SceneObject
 from manip_dyn.collision.shapes import (
@@ -28,8 +29,9 @@ from manip_dyn.collision.shapes import (
     Shape,
     Sphere,
     rotation_from_rpy,
+    rpy_from_rotation,
 )
-from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 from manip_dyn.robot.geometry import find_mesh
@@ -262,10 +264,13 @@ def find_collision_mesh(robot: Robot, address: str) -> str:
     folders = [folder, *folder.parents] if robot.folder else []
     file = find_mesh(address, folders)
     if not file:
-        raise ManipDynError(
-            f"robot '{robot.name}': mesh '{address}' is not found. Source the workspace that "
-            "contains its package."
-        )
+        hint = f"Its path must be absolute or relative to '{robot.folder or '.'}'."
+        if address.startswith("package://"):
+            hint = (
+                "Source the workspace in which its package is installed (AMENT_PREFIX_PATH), or "
+                "add the folder above the package to ROS_PACKAGE_PATH."
+            )
+        raise ManipDynError(f"robot '{robot.name}': mesh '{address}' is not found. {hint}")
     return file
 
 
@@ -415,6 +420,46 @@ def body_poses(robot: Robot, q: Vector) -> tuple[Tensor, Matrix]:
             s, c = np.sin(q[i]), np.cos(q[i])
             rotations[i] = above @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     return rotations, origins
+
+
+def add_robot(
+    scene: Scene,
+    name: str,
+    robot: Robot,
+    q: ArrayLike,
+    position: ArrayLike = (0.0, 0.0, 0.0),
+    rpy: ArrayLike = (0.0, 0.0, 0.0),
+    padding: float = 0.0,
+) -> Scene:
+    """Return a scene with the collision shapes of another arm at a fixed posture.
+
+    The new objects are named ``NAME/LINK/0``, ``NAME/LINK/1``, ...
+
+    Args:
+        scene: The scene.
+        name: First part of the names of the objects.
+        robot: The other arm.
+        q: Its joint positions (n,), rad or m.
+        position: Position (3,) of its base frame, m.
+        rpy: Roll, pitch and yaw (3,) of its base frame, rad, as in URDF.
+        padding: Distance by which its shapes are enlarged on all sides, m.
+
+    Raises:
+        ManipDynError: If the arm has no collision shapes on moving links, or an argument is
+            invalid.
+    """
+    model = checked_model(robot)
+    rotations, origins = body_poses(robot, finite_vector(f"q of '{name}'", q, robot.n))
+    turn = rotation_from_rpy(finite_vector(f"rpy of '{name}'", rpy, 3))
+    base = finite_vector(f"position of '{name}'", position, 3)
+    for link in dict.fromkeys(geometry.owner for geometry in model.geometries):
+        for k, entry in enumerate(model.of(link)):
+            rotation = turn @ rotations[entry.body]
+            place = base + turn @ origins[entry.body] + rotation @ entry.translation
+            angles = rpy_from_rotation(rotation @ entry.rotation)
+            title = f"{name}/{link}/{k}"
+            scene = scene.add(title, entry.shape, place, angles, padding=padding)
+    return scene
 
 
 class Separation(NamedTuple):

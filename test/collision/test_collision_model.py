@@ -189,6 +189,19 @@ def test_frames_without_mass_and_visual_shape_need_no_collision_shape():
     assert collision_model(robot).without_shape == collision_model(plain).without_shape
 
 
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [("package://gone/part.stl", "ROS_PACKAGE_PATH"), ("part.stl", "relative to '.'")],
+)
+def test_missing_meshes_are_named_with_a_remedy(address, hint):
+    ball = '<sphere radius="0.1" />'
+    urdf = moving_ball("revolute").urdf
+    assert ball in urdf
+    arm = md.load_robot(urdf.replace(ball, f'<mesh filename="{address}"/>'))
+    with pytest.raises(md.ManipDynError, match=f"'{address}' is not found.*{hint}"):
+        md.clearance(arm, [0.0])
+
+
 def test_pairs_in_permanent_contact_are_not_checked():
     big = collision('<sphere radius="1"/>')
     links = "".join(

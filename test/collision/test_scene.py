@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from collision_cases import moving_ball
+from collision_cases import moving_ball, random_arm
+from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
+from manip_dyn.collision import add_robot
 
 YAML = """
 objects:
@@ -83,6 +85,28 @@ def test_invalid_scenes_are_rejected(text, message, tmp_path):
     (tmp_path / "bad.stl").write_text("solid")
     with pytest.raises(md.ManipDynError, match=message):
         md.load_scene(path)
+
+
+def test_two_arms_are_obstacles_for_each_other():
+    """The distance does not depend on which of two arms without a base shape is the obstacle."""
+    rng = np.random.default_rng(8)
+    arm, between = random_arm(rng, joints=3), 0
+    for _ in range(12):
+        postures, angles = rng.uniform(-1.5, 1.5, (2, arm.n)), rng.uniform(-3.0, 3.0, 3)
+        turn, place = Rotation.from_euler("xyz", angles), rng.uniform(0.3, 0.8, 3)
+        back = -turn.inv().apply(place), turn.inv().as_euler("xyz")
+        own, distances = [md.clearance(arm, q).distance for q in postures], []
+        for k, pose in enumerate([(place, angles), back]):
+            scene = add_robot(md.Scene(), "other", arm, postures[1 - k], *pose)
+            distances.append(md.clearance(arm, postures[k], scene).distance)
+        between += 0.0 < distances[0] < own[0]
+        first, second = min(distances[0], own[1]), min(distances[1], own[0])
+        assert max(first, 0.0) == pytest.approx(max(second, 0.0), abs=1e-7)
+    assert between > 1
+    with pytest.raises(md.ManipDynError, match="q of 'other'"):
+        add_robot(md.Scene(), "other", arm, [0.0])
+    with pytest.raises(md.ManipDynError, match="must have collision shapes"):
+        add_robot(md.Scene(), "other", md.load_robot("rr"), [0.0, 0.0])
 
 
 def test_names_are_unique():
