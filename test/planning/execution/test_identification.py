@@ -145,3 +145,13 @@ def test_a_joint_with_other_masses_does_not_pass_its_goal(scale):
     assert executor.arrived
     assert rows[:, 0].min() > -2e-3
     assert np.abs(rows[:, 1]).max() < 0.01
+
+
+def test_a_joint_held_by_friction_does_not_change_masses_and_friction():
+    """Regression: a ratio of 1.05 and friction of 1 %. The second joint hardly moves."""
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_zero_net_work(robot, [-0.9, 0.8], [0.7, 0.79])
+    real = md.load_robot("ibm7535", coulomb_friction=0.06 * robot.tau_max)
+    executor, _ = executed(robot, plan, real, extra=0.0)
+    assert executor.pace.mass_ratio == pytest.approx(1.0, abs=0.02)
+    np.testing.assert_allclose(executor.friction / robot.tau_max, 0.06, atol=0.02)
