@@ -35,10 +35,10 @@ class PairArrays:
         robot = model.robot
         self.bodies = by_reference(
             Bodies(
-                np.array([body.parent for body in robot.bodies]),
-                np.array([body.prismatic for body in robot.bodies]),
-                np.array([body.rotation for body in robot.bodies]),
-                np.array([body.translation for body in robot.bodies]),
+                np.array([body.parent for body in robot.bodies], np.int64),
+                np.array([body.prismatic for body in robot.bodies], np.bool_),
+                np.array([body.rotation for body in robot.bodies]).reshape(-1, 3, 3),
+                np.array([body.translation for body in robot.bodies]).reshape(-1, 3),
             )
         )
         entries = [(g, piece) for g in model.geometries for piece in g.shape.pieces()]

@@ -124,17 +124,24 @@ def test_attached_object_moves_with_its_link():
 
 
 def test_clearance_is_lipschitz_in_the_padding():
+    """Padding of an object reduces its distance by the padding, and the least by at most it."""
     rng = np.random.default_rng(2)
-    robot = random_arm(rng)
-    q = random_posture(rng, robot)
-    for shape in (md.Box([0.1, 0.2, 0.3]), md.Cylinder(0.1, 0.3)):
-        distances = [
-            md.clearance(robot, q, md.Scene().add("far", shape, [3.0, 0.0, 0.0], padding=padding))
-            for padding in (0.0, 0.01, 0.03)
-        ]
-        values = [result.distance for result in distances]
-        assert 0.0 <= values[0] - values[1] <= 0.01 + 1e-9
-        assert 0.0 <= values[1] - values[2] <= 0.02 + 1e-9
+    ball, arm = moving_ball("revolute", reach=0.5), random_arm(rng)
+    for shape in (md.Box([0.1, 0.2, 0.3]), md.Cylinder(0.1, 0.3), md.Sphere(0.2)):
+        for added in (0.01, 0.03):
+            for robot, place, largest in (
+                (ball, [3.0, 0.0, 0.0], True),
+                (arm, [1.2, 0, 0], False),
+            ):
+                q = random_posture(rng, robot)
+                plain = md.Scene().add("far", shape, place)
+                padded = md.Scene().add("far", shape, place, padding=added)
+                first, second = (md.clearance(robot, q, s).distance for s in (plain, padded))
+                assert -1e-9 <= first - second <= added + 1e-9
+                if largest:
+                    assert first - second == pytest.approx(added, abs=1e-9)
+                    padded = md.Scene(plain.objects, {"l0": added})
+                    assert md.clearance(robot, q, padded).distance == pytest.approx(second)
 
 
 def test_srdf_selects_the_pairs():

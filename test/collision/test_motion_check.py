@@ -259,3 +259,6 @@ def test_robots_without_joints_are_checked():
     solid = collision('<sphere radius="0.1"/>')
     robot = load_kinematics(f'<robot name="post"><link name="base">{solid}</link></robot>')
     assert md.check_motion(robot, np.zeros((2, 0)), md.Scene()).clear
+    check = md.PostureCheck(robot, md.Scene())
+    assert check.distance([]) == np.inf
+    assert check.are_clear(np.zeros((2, 0))).all()
