@@ -40,6 +40,8 @@ class Graph:
 
     robot_name = ROBOT
     states_topic = "joint_states"
+    rest = REST
+    """Joint speed below which the arm rests, rad/s."""
     expects_arm = True
     """Whether the arm runs before the fault."""
 
@@ -140,7 +142,7 @@ class Graph:
             return True
         if how == "moving":
             return self.speed > REST
-        return self.speed < REST and (how == "rest" or self.follows())
+        return self.speed < self.rest and (how == "rest" or self.follows())
 
     @property
     def now(self):

@@ -1,6 +1,9 @@
 """All cases, in the order of the table of docs/fault_cases.md."""
 
 from faults import (
+    actions,
+    circles,
+    clocks,
     commands,
     life,
     links,
@@ -22,5 +25,11 @@ SYSTEMS |= {
     "alone": surroundings.Alone,
 }
 SYSTEMS |= lockstep.SYSTEMS
+SYSTEMS |= {
+    "action": actions.ArmWithAction,
+    "planner_in_simulated_time": clocks.PlannedInSimulatedTime,
+    "circle": circles.CircleInLockstep,
+}
 CASES = (*commands.CASES, *planning.CASES, *life.CASES, *targets_of_tools.CASES)
-CASES += (*links.CASES, *lockstep.CASES, *processes.CASES, *mechanisms.CASES, *surroundings.CASES)
+CASES += (*links.CASES, *lockstep.CASES, *circles.CASES, *processes.CASES)
+CASES += (*mechanisms.CASES, *surroundings.CASES, *actions.CASES, *clocks.CASES)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from faults.case import ERROR, OK, WARN, Case
 from geometry_msgs.msg import PoseStamped
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from targets import pose
 
 NAN = float("nan")
@@ -85,6 +87,26 @@ def clock_jump(seconds, *words):
     return do
 
 
+def storm_of_aborts(system):
+    """Call ~/abort 100 times at once during a motion; each call must be answered."""
+    system.phase("executing")
+    name = "bang_bang_planner/abort"
+    client = system.ros.probe.create_client(Trigger, name, qos_profile=QoSProfile(depth=100))
+    system.until(client.service_is_ready, "no service")
+    calls = [client.call_async(Trigger.Request()) for _ in range(100)]
+    system.until(lambda: all(call.done() for call in calls), "a call has no answer")
+    assert calls[0].result().success
+    system.ros.probe.destroy_client(client)
+
+
+def storm_of_goals(system):
+    """Send 100 goals at once, the last one for the usual goal."""
+    system.phase("executing")
+    for _ in range(99):
+        system.go([0.2, 0.9])
+    system.go()
+
+
 CONTINUES = "continue from the present"
 
 
@@ -133,6 +155,14 @@ CASES = (
     ),
     rejected_pose(
         "unreachable_goal_pose", "a goal pose 9 m away", "must be within reach", (9.0, 0.0, 0.0)
+    ),
+    Case(
+        "storm_of_aborts", "planner", "100 calls of ~/abort at once during a motion",
+        storm_of_aborts, "bang_bang_planner", "aborted", WARN, "aborted", by_hand=True,
+    ),
+    Case(
+        "storm_of_goals", "planner", "100 goals at once during a motion", storm_of_goals,
+        "bang_bang_planner", "reached", OK, "reached the goal", (), "following", by_hand=True,
     ),
     Case(
         "clock_set_ahead", "planner", "the simulator's wall clock is set an hour ahead",

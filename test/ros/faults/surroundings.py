@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import rclpy
 from domains import STRANGERS
-from faults.case import OK, Case
+from faults.case import OK, WARN, Case
 from faults.commands import FULL
 from faults.graph import ARM, Graph
 from faults.processes import Many, Processes
 from rclpy.context import Context
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 
 from manip_dyn import ManipDynError
 from manip_dyn.ros import SimulatorNode
 
+LINKS = 3000
+FIXED = (
+    "<link name='more_{0}'/><joint name='more_{0}' type='fixed'><parent link='{1}'/>"
+    "<child link='more_{0}'/></joint>"
+)
 SMALL = ARM | {"robot": "one_link_vertical", "initial_position": [0.5]}
 
+CHAIN = "<robot name='chain'><link name='0'/>"
+CHAIN += "".join(
+    f"<link name='{k}'/><joint name='joint_{k}' type='revolute'><parent link='{k - 1}'/>"
+    f"<child link='{k}'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
+    for k in range(1, 1001)
+)
+CHAIN += "</robot>"
 NO_SPACE = """
 from manip_dyn.core import files
 def no_space(*_):
@@ -84,6 +97,36 @@ def second_simulator(text=None, arguments=(), **parameters):
     return do
 
 
+def same_name(system):
+    """Run a second simulator of the same name, as if a demo was started twice."""
+    others = Processes()
+    others.start("simulator", **ARM)
+    try:
+        system.until_state("simulator", "second_simulator")
+    finally:
+        others.close()
+
+
+def huge_description(system):
+    """Publish a robot description of 20 MB while the nodes run."""
+    topic = system.ros.probe.create_publisher(String, "robot_description", 1)
+    topic.publish(String(data=f"<robot name='other'><!-- {'x' * 20_000_000} --></robot>"))
+    system.wait(1.0)
+    system.ros.probe.destroy_publisher(topic)
+
+
+def huge_urdf(system):
+    """Start a simulator of a URDF with 3,000 more links."""
+    links = "".join(FIXED.format(k, system.robot.base) for k in range(LINKS))
+    urdf = system.robot.urdf.replace("</robot>", f"{links}</robot>")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "huge.urdf"
+        file.write_text(urdf)
+        count = len(system.states)
+        system.processes.start("simulator", **(SMALL | {"robot": file}))
+        system.until(lambda: len(system.states) > count, "no joint states")
+
+
 def full_disk(system):
     """Start a simulator whose cache cannot be written, as on a full disk."""
     system.processes.first = NO_SPACE
@@ -127,6 +170,15 @@ CASES = (
     unaffected("wrong_parameter_file", "a second simulator with a parameter file for another node",
                second_simulator("/other_node:\n  ros__parameters:\n    robot: rr\n",
                                 ["--params-file", None]), "FILE"),
+    unaffected("too_many_joints", "a second simulator of a URDF with 1,000 movable joints",
+               second_simulator(CHAIN, robot=None), "at most 200 movable joints, got 1000"),
+    replace(unaffected("huge_description", "a robot description of 20 MB while the nodes run",
+                       huge_description, "running"), by_hand=True),
+    Case("huge_urdf", "alone", "a simulator of a URDF with 3,000 more links", huge_urdf,
+         "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
+    Case("second_simulator", "simulator", "a second simulator of the same name for the same arm",
+         same_name, "simulator", "second_simulator", WARN, "2 nodes", (), "following",
+         by_hand=True),
     Case("read_only_home", "alone", "the cache folder cannot be created", read_only_home,
          "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
     Case("disk_full", "alone", "the disk is full: the cache cannot be written", full_disk,

@@ -79,7 +79,14 @@ class Commanded(Graph):
 
 
 class Planned(Graph):
-    """A simulator and a planner."""
+    """A simulator and a planner.
+
+    Attributes:
+        home: Joint positions after a reset.
+        destination: Default goal.
+    """
+
+    home, destination = START, GOAL
 
     def start(self):
         """Start both nodes."""
@@ -105,14 +112,15 @@ class Planned(Graph):
         values = self.status[-1].values if self.status else ()
         return next((item.value for item in values if item.key == "state"), "")
 
-    def go(self, goal=GOAL):
+    def go(self, goal=None):
         """Send a goal."""
-        self.goals.publish(JointState(name=list(self.robot.joint_names), position=goal))
+        names = list(self.robot.joint_names)
+        self.goals.publish(JointState(name=names, position=goal or self.destination))
 
     def phase(self, name):
         """Bring the planner to idle, planning, executing or reached, from the start."""
         self.reset()
-        self.until(lambda: np.abs(self.q - START).max() < AT_GOAL, "not reset")
+        self.until(lambda: np.abs(self.q - self.home).max() < AT_GOAL, "not reset")
         self.until(lambda: self.planner in ("idle", "lost", "waiting"), f"{self.planner}")
         self.wait(0.1)  # messages from before the reset have arrived
         if name == "idle":
@@ -127,20 +135,20 @@ class Planned(Graph):
                 sent = len(self.status)
                 self.go()
             if name == "executing":
-                return np.abs(self.q - START).max() > HALF_WAY
+                return np.abs(self.q - self.home).max() > HALF_WAY
             return any(_state(status) == name for status in self.status[since:])
 
         self.until(is_in_phase, f"never {name}")
 
     def ready(self):
         """Hold the goal."""
-        if self.planner not in ("reached", "refused") or np.abs(self.q - GOAL).max() > AT_GOAL:
+        if self.planner not in ("reached", "refused") or not self.follows():
             self.phase("reached")
         self.until(lambda: self.speed < REST, "the arm does not rest")
 
     def follows(self):
         """Return whether the arm is held at the goal."""
-        return bool(np.abs(self.q - GOAL).max() < AT_GOAL)
+        return bool(np.abs(self.q - self.destination).max() < AT_GOAL)
 
 
 class Tracked(Graph):
