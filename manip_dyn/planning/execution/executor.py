@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -399,15 +400,14 @@ class PlanExecutor:
             self._adapt(t, *measured, error)
             q_ref, v_ref = self._followed.state(t)
             error = float(np.abs(measured[0] - q_ref).max())
-        waits = self._waits or self._record.is_pending
-        if (error > self._off_plan and not waits) or (self._stopping and self._over(t)):
+        if (error > self._off_plan and not self._record.is_pending) or (
+            self._stopping and self._over(t)
+        ):
             self._leave(t, q, v)
             if self._backup_active:
                 return self._backed(t, q, v)
             q_ref, v_ref = self._followed.state(t)
         self._watch_arrival(t, q, v, q_ref)
-        if self._waits:
-            return [Segment(0.0, self._feedback.coast(*measured))]
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
@@ -460,7 +460,7 @@ class PlanExecutor:
         identified = self._record.identified(self.delay, self._longest, self._model)
         if identified is None:
             if self._record.is_starting:
-                self._wait(time)
+                self._wait(t, time)
             return
         self._threshold = GROWTH * error
         explained = identified.delay != self.delay or not identified.model.is_exact
@@ -495,17 +495,24 @@ class PlanExecutor:
             self._filter.reset()
         self._threshold = max(self._lag, GROWTH * point.distance)
 
-    def _wait(self, time: float) -> None:
-        """Keep the current speed until the arm is identified, if a joint may become too fast.
+    def _wait(self, t: float, time: float) -> None:
+        """Brake until the arm is identified, if a joint would otherwise be too fast.
 
         A delay of the commands, `LONGEST_DELAY` at most, is suspected. Lighter masses would
         accelerate the joints by the inverse of `CAUTIOUS`.
         """
-        if not self._followed.is_plan:
+        if self._waits or not self._followed.is_plan:
             return
         ahead = slice(self._sampled.cell(time), self._sampled.cell(time + self._longest) + 2)
-        fast = np.abs(self._sampled.v[ahead]) > CAUTIOUS * self._robot.v_max
-        self._waits |= bool(fast.any())
+        if np.all(np.abs(self._sampled.v[ahead]) <= CAUTIOUS * self._robot.v_max):
+            return
+        self._waits = True
+        motion = self._path.brake(time + self.delay, 1.0, self._model, 1.0)
+        offsets = np.linspace(0.0, self.delay, math.ceil(self.delay / self._spacing - 1e-6) + 1)
+        states = [self._sampled.state(time + offset) for offset in offsets]
+        lead = [PathPoint(time + o, *state, 0.0) for o, state in zip(offsets, states, strict=True)]
+        efforts = self._sampled.efforts[[self._sampled.cell(time + o) for o in offsets[:-1]]]
+        self._follow_path(t, motion.after(lead, offsets, efforts))
 
     def _lead(self, point: PathPoint) -> Lead:
         """Return the motion until the next command acts, from the current point of the path."""

@@ -172,10 +172,6 @@ class Feedback:
         """Return the efforts (n,) that hold the arm at rest at `q`."""
         return self._kernels.inverse_dynamics(q, self._zero, self._zero)
 
-    def coast(self, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,), within their limits, at which the speeds are constant."""
-        return self._clipped(self._kernels.inverse_dynamics(q, v, self._zero))
-
     def integrate(self, error: Vector, duration: float) -> None:
         """Integrate a position error (n,) over `duration` s, unless efforts are saturated."""
         if not self.saturated:
