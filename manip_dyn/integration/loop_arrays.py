@@ -80,7 +80,7 @@ locating, settled, low, high, high_lands, probe, rounds
 """
 
 _Clock = namedtuple("_Clock", STATE.names or ())  # type: ignore[misc]
-# Faster than the fields of an array.
+# A `Struct` reads these numbers faster than the fields of a structured array.
 _CLOCK = Struct("".join(STATE[name].char for name in STATE.names or ()))
 _START = Struct(f"4d{STATE.itemsize - 32}x")
 

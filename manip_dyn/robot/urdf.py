@@ -236,7 +236,7 @@ def _mimic_of(joint: Element) -> Mimic:
 
 
 MAX_JOINTS = 200
-"""Largest number of movable joints: loading and compiling takes time with their cube."""
+"""Largest number of movable joints. The loading time grows with the cube of this number."""
 
 
 def check_dynamics(where: str, root: Element, view: str) -> None:

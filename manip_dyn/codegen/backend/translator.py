@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The size of a number."""
+        """The size of a number of `kind`, which is also a valid alignment of arrays."""
         return 8 if self.kind == _NUMBER else 4
 
 

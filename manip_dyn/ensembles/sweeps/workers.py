@@ -318,7 +318,8 @@ def _tasks(threads: _Threads, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 class _Threads:
     """The number of threads of a cluster, which the scheduler reports once per second.
 
-    The report of a thousand workers takes milliseconds, as long as the client has for a task.
+    With a thousand workers, a report takes milliseconds, about as long as the client needs for a
+    task.
     """
 
     def __init__(self, client: Any):
