@@ -1,6 +1,7 @@
 """Sweeps in this process: rows, failures, result files and resuming after an interruption."""
 
 import functools
+import shutil
 
 import numpy as np
 import pytest
@@ -51,6 +52,19 @@ def test_stored_rows_equal_returned_rows(tmp_path):
         stored.column("lenght")
     assert stored.rows == returned.rows
     assert md.read_sweep(tmp_path / "out").rows == stored.rows
+
+
+def test_outcomes_are_available_after_the_files_are_deleted(tmp_path):
+    """Regression: `repr` and `success` of a stored sweep required its files."""
+    pytest.importorskip("pyarrow", reason="stored sweeps need pip install '.[sweep]'")
+    stored = md.sweep(swept.rotated, swept.cases(), tmp_path / "out", workers=1)
+    returned = md.sweep(swept.rotated, swept.cases(), workers=1)
+    shutil.rmtree(tmp_path / "out")
+    assert repr(stored) == repr(returned)
+    assert (stored.success, stored.status) == (False, "partly")
+    assert (stored.reason, stored.statuses) == (returned.reason, returned.statuses)
+    with pytest.raises(md.ManipDynError, match="must contain results of a sweep"):
+        _ = stored.rows
 
 
 def test_files_with_only_failures_have_the_same_columns(tmp_path):

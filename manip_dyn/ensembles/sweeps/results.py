@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -32,7 +31,7 @@ except ImportError:  # not a Unix system
 LOCK = ".lock"
 
 
-def checked_folder(folder: str | Path) -> Path:
+def checked_folder(folder: str | Path | None) -> Path:
     """Return the folder of the results as a path after checking it."""
     if not isinstance(folder, (str, Path)) or not str(folder):
         raise ManipDynError(f"the folder of results must be a path, got {folder!r}.")
@@ -178,7 +177,7 @@ class ResultParts:
         self.done.add(number)
 
 
-def read_rows(folder: str | Path) -> list[Row]:
+def read_rows(folder: str | Path | None) -> list[Row]:
     """Return all rows that have been written to a folder, sorted by case.
 
     Raises:
@@ -194,8 +193,8 @@ def read_rows(folder: str | Path) -> list[Row]:
     return sorted(rows, key=lambda row: row["case"])
 
 
-def read_column(folder: str | Path, name: str) -> list[Any]:
-    """Return the values of a column in all files, in the order of the cases, None if missing.
+def read_column(folder: str | Path | None, name: str) -> Iterator[Any]:
+    """Yield the values of a column in all files, in the order of the cases, None if missing.
 
     Raises:
         ManipDynError: If no file has this column, and as for `read_rows`.
@@ -204,14 +203,11 @@ def read_column(folder: str | Path, name: str) -> list[Any]:
     if not any(table.num_columns for table in tables):
         names = dict.fromkeys(name for table in _tables(folder) for name in table.column_names)
         raise ManipDynError(_unknown_column(name, list(names)))
-    return [
-        value
-        for table in tables
-        for value in (table[name].to_pylist() if table.num_columns else [None] * table.num_rows)
-    ]
+    for table in tables:
+        yield from table[name].to_pylist() if table.num_columns else [None] * table.num_rows
 
 
-def _tables(folder: str | Path, name: str | None = None) -> list[Any]:
+def _tables(folder: str | Path | None, name: str | None = None) -> list[Any]:
     """Return the tables of the files, or tables of one column, in the order of the cases."""
     arrow, parquet = (
         required_module("pyarrow", PURPOSE, "sweep"),
@@ -260,19 +256,29 @@ def _kinds(arrow: Any) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class SweepResult(Result):
     """Results of a sweep, sorted by case.
 
     Attributes:
-        in_memory: The rows, or None if they are read from `folder`.
         folder: Folder of the stored results, or None.
         repeated: Number of cases that were finished before this call.
+        statuses: Number of cases with each status.
     """
 
-    in_memory: list[Row] | None = field(repr=False)
-    folder: Path | None = None
-    repeated: int = 0
+    def __init__(
+        self, rows: list[Row] | None = None, folder: Path | None = None, repeated: int = 0
+    ):
+        """Count the outcomes of the rows, or of those in a folder, which are read on first use.
+
+        Raises:
+            ManipDynError: If there are neither rows nor stored results, a file cannot be read, or
+                pyarrow is not installed.
+        """
+        self.folder, self.repeated = folder, repeated
+        if rows is not None:
+            self.rows = rows
+        self._successes = sum(map(bool, self._values("success")))
+        self.statuses = Counter[str](self._values("status"))
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -280,16 +286,12 @@ class SweepResult(Result):
 
         Stored rows are read on first use and require about 1 kB each; `column` reads one column.
         """
-        return self.in_memory if self.folder is None else read_rows(self.folder)  # type: ignore
-
-    @cached_property
-    def _successes(self) -> np.ndarray:
-        return self.column("success")
+        return read_rows(self.folder)
 
     @property
     def success(self) -> bool:
         """Whether every case succeeded."""
-        return bool(self._successes.all())
+        return self._successes == self.statuses.total()
 
     @property
     def status(self) -> str:
@@ -299,26 +301,23 @@ class SweepResult(Result):
     @property
     def reason(self) -> str:  # type: ignore[override]
         """Phrase that states the number of successful cases."""
-        return f"{self._successes.sum()} of {self._successes.size} cases succeeded"
+        return f"{self._successes} of {self.statuses.total()} cases succeeded"
 
-    @property
-    def statuses(self) -> Counter[str]:
-        """Number of cases with each status."""
-        return Counter(self.column("status").tolist())
+    def _values(self, name: str) -> Iterator[Any]:
+        if "rows" not in vars(self):
+            return read_column(self.folder, name)
+        names = list(dict.fromkeys(key for row in self.rows for key in row))
+        if name not in names:
+            raise ManipDynError(_unknown_column(name, names))
+        return (row.get(name) for row in self.rows)
 
     def column(self, name: str) -> np.ndarray:
         """Return a column (cases,), or (cases, k) for lists; missing numbers are NaN.
 
         Raises:
-            ManipDynError: If there is no such column.
+            ManipDynError: If there is no such column, or a stored file cannot be read.
         """
-        if self.folder is None or "rows" in vars(self):
-            names = list(dict.fromkeys(key for row in self.rows for key in row))
-            if name not in names:
-                raise ManipDynError(_unknown_column(name, names))
-            values: list[Any] = [row.get(name) for row in self.rows]
-        else:
-            values = read_column(self.folder, name)
+        values = list(self._values(name))
         present = [value for value in values if value is not None]
         if present and isinstance(present[0], list):
             missing = [np.nan] * len(present[0])
@@ -337,5 +336,4 @@ def read_sweep(folder: str | Path) -> SweepResult:
     Raises:
         ManipDynError: If there are no results, a file cannot be read, or pyarrow is not installed.
     """
-    _tables(folder, "case")  # raises for a folder without results
-    return SweepResult(None, Path(folder))
+    return SweepResult(folder=checked_folder(folder))

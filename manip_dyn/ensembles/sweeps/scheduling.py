@@ -91,7 +91,7 @@ def sweep(
 
     with closing(parts):
         repeated = run.through(parts.chunk, set(parts.done), keep)
-        return SweepResult(None, parts.folder, repeated)
+        return SweepResult(folder=parts.folder, repeated=repeated)
 
 
 class _Run(NamedTuple):
