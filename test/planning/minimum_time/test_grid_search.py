@@ -132,12 +132,18 @@ def test_detours_are_symmetric_and_deterministic():
 
 
 @pytest.mark.parametrize("steps", [gauss_newton_steps, newton_steps])
-def test_a_search_without_a_step_has_not_converged(steps):
+def test_a_search_whose_steps_all_fail_has_not_converged(steps):
     """The predicted decrease was 0 if no step was possible, as after convergence."""
     robot, nodes, n = md.load_robot("rr"), 6, 2
-    arrays = [empty_node_motion(n, nodes), empty_node_motion(n, nodes), empty_node_work(n, nodes)]
+    here, there, work = (
+        empty_node_motion(n, nodes),
+        empty_node_motion(n, nodes),
+        empty_node_work(n, nodes),
+    )
+    here.q[:], here.log_duration[0], here.slack[:], work.force[:] = np.nan, 0.0, 1.0, 1.0
     limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
     scheme = cubic_spline(np.zeros(n), np.zeros(n), nodes, np.zeros(n))
     limits = NodeLimits(*map(np.array, limits), np.zeros((nodes, 2 * n)), scheme)
-    kernels, arguments = inverse_kernels_of(robot), map(by_reference, (limits, *arrays))
-    assert steps(kernels, *arguments, 1e-3, 1e-3, 4, 4, 1e-3) == (4, 1e-3, np.inf)
+    kernels, arguments = inverse_kernels_of(robot), map(by_reference, (limits, here, there, work))
+    *_, decrease = steps(kernels, *arguments, 1e-3, 1e-3, 1, 4, 1e-3)
+    assert decrease == np.inf
