@@ -1,5 +1,6 @@
 """Delay, masses and friction are identified from the first states of a motion."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -35,8 +36,10 @@ def planned():
     return robot, md.plan_minimum_time(robot, [-0.9, 0.8], [0.7, -0.5])
 
 
-def executed(robot, plan, real, delay=0, extra=0.5, tuning=None, seed=None):
+def executed(robot, plan, real, delay=0, extra=0.5, tuning=None, seed=None, stop=None):
     """Return executor and positions (k, n); commands act `delay` periods after the states.
+
+    The executor is stopped in period `stop`.
 
     With a seed, the states have a noise of 0.001 rad and 0.02 rad/s, which is known.
     """
@@ -52,6 +55,8 @@ def executed(robot, plan, real, delay=0, extra=0.5, tuning=None, seed=None):
         state = np.array([simulation.q, simulation.v])
         if noise is not None:
             state += noise * random.standard_normal(noise.shape)
+        if number == stop:
+            executor.stop(now * 1e-9, *state)
         segments = executor.segments(now * 1e-9, *state)
         commands.append([(now + round(1e9 * row.offset), row.effort) for row in segments])
         acting = commands[number - delay] if number >= delay else [(0, hold)]
@@ -93,6 +98,17 @@ def test_delay_and_masses_are_distinguished_under_known_noise(seed):
     executor, _ = executed(robot, plan, real, delay=3, extra=0.1 - plan.t_final, seed=seed)
     assert executor.delay == pytest.approx(3 * PERIOD, abs=1e-3)
     assert executor.pace.mass_ratio == pytest.approx(1.2, abs=0.2)
+
+
+@pytest.mark.parametrize("stop", [2, 5, 8])
+def test_an_arm_with_an_unknown_delay_stops(stop):
+    """Regression: it moved at constant speed and ignored the stop until then."""
+    urdf = md.load_robot("rr").urdf
+    robot = md.load_robot(re.sub(r'velocity="[^"]*"', 'velocity="5"', urdf))
+    plan = md.plan_minimum_time(robot, [-0.9, 0.8], [0.7, -0.5])
+    _, rows = executed(robot, plan, robot, delay=10, extra=0.0, stop=stop)
+    np.testing.assert_allclose(rows[-1], rows[-100], atol=1e-3)
+    assert np.abs(rows[-1] - plan.q0).max() < 0.05
 
 
 def test_masses_and_friction_are_distinguished():
