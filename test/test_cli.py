@@ -745,5 +745,7 @@ def test_collision_models_require_no_masses(tmp_path, capsys):
 def test_robots_describes_the_collision_model(capsys):
     assert main(["robots", "ibm7535", "--collision"]) == 0
     text = capsys.readouterr().out
+    assert main(["robots", "--collision"]) == 2
+    assert "--collision requires ROBOT" in capsys.readouterr().err
     assert re.search(r"base_link +link_2 +checked", text)
     assert re.search(r"link_1 +link_2 +adjacent", text)

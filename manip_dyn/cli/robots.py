@@ -20,6 +20,7 @@ from manip_dyn.cli.parser import (
     robot_of,
 )
 from manip_dyn.cli.terminal import print_table, status_line
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import bundled_robots
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def _robots(options: argparse.Namespace) -> int:
     from manip_dyn.robot import load_kinematics, load_robot
 
     if options.robot is None:
+        if options.collision:
+            raise ManipDynError("--collision requires ROBOT: manip_dyn robots pa10 --collision.")
         counts = [(name, load_robot(name).n) for name in bundled_robots()]
         rows = [(name, f"{count} joint{'s' if count > 1 else ''}") for name, count in counts]
         text = "".join(f"{name:<22} {joints}\n" for name, joints in rows)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, factorial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_array
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError, shortened
 
 LARGEST_JUMP = 1e-6
 """Largest jump of a joint position at a break that is attributed to rounding, rad or m."""
@@ -82,6 +82,26 @@ class HasJointCurve(Protocol):
 
     def joint_curve(self) -> JointCurve:
         """Return the joint positions as a piecewise polynomial."""
+
+
+def spline_curve(spline: Any) -> JointCurve:
+    """Return the curve of a SciPy `PPoly`, such as `CubicSpline`, or `BSpline` with values (n,).
+
+    Raises:
+        ManipDynError: If the spline is of another type or not continuous.
+    """
+    from scipy.interpolate import BSpline, PPoly  # slow to load, not used by other motions
+
+    if isinstance(spline, BSpline):
+        at, knots = BSpline(*spline.tck), np.unique(spline.t[spline.k : len(spline.c) + 1])
+        rows = [at(knots[:-1], m) / factorial(m) for m in range(spline.k, -1, -1)]
+        spline = PPoly(np.array(rows), knots)
+    if not isinstance(spline, PPoly):
+        raise ManipDynError(
+            "a spline must be a PPoly of SciPy, such as CubicSpline, or a BSpline, got "
+            f"{shortened(spline)}."
+        )
+    return polynomial_curve(spline)
 
 
 def polynomial_curve(pieces: Any, time_of: Callable[[float], float] = float) -> JointCurve:

@@ -20,7 +20,7 @@ import coal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.collision.scene import Scene, SceneObject
+from manip_dyn.collision.scene import Scene, SceneObject, check_name
 from manip_dyn.collision.shapes import (
     Box,
     Capsule,
@@ -448,6 +448,7 @@ def add_robot(
         ManipDynError: If the arm has no collision shapes on moving links, or an argument is
             invalid.
     """
+    check_name(name)
     model = checked_model(robot)
     rotations, origins = body_poses(robot, finite_vector(f"q of '{name}'", q, robot.n))
     turn = rotation_from_rpy(finite_vector(f"rpy of '{name}'", rpy, 3))

@@ -15,7 +15,7 @@ from manip_dyn.collision.curves import (
     JointCurve,
     message_curve,
     polygon_curve,
-    polynomial_curve,
+    spline_curve,
 )
 from manip_dyn.collision.model import (
     CoalObjects,
@@ -49,8 +49,9 @@ class Clearance(Result):
             None if it is undecided.
         least: Proved lower bound of the distance of all pairs over the whole motion, m. For
             motions that are not clear it is 0 or less.
-        distance: Smallest distance that was found, m; negative for shapes that overlap. It is
-            exact at `time`.
+        distance: Smallest distance that was found, m, which coal computes at `time`. It is
+            negative for shapes that overlap. At the first contact of a motion it may be up to
+            1 micrometre above 0, or above the margin.
         time: Time of the smallest distance; for collisions, a time at or shortly after the first
             contact. For splines and waypoints it is the parameter.
         pair: Names of the closest link and link or scene object; ("", "") without pairs.
@@ -127,9 +128,10 @@ def check_motion(
     Args:
         robot: The arm.
         motion: A `Plan`, `PathTiming`, `TrackResult` or `Trajectory`; a
-            ``trajectory_msgs/JointTrajectory`` from its first point; a SciPy spline with values
-            (n,); waypoints (m, n) that are joined by straight lines; or any object with a method
-            ``joint_curve()`` that returns a `JointCurve`.
+            ``trajectory_msgs/JointTrajectory`` from its first point; a `PPoly` of SciPy, such
+            as `CubicSpline`, or a `BSpline`, with values (n,); waypoints (m, n) that are joined by
+            straight lines; or any object with a method ``joint_curve()`` that returns a
+            `JointCurve`.
         scene: Objects around the arm. Default: none, so that only the arm itself is checked.
         margin: Distance that must be exceeded, m.
         resolution: Uncertainty of the least clearance of a clear motion, m.
@@ -163,8 +165,8 @@ def joint_curve(robot: Robot, motion: Any) -> JointCurve:
         curve = motion.joint_curve()
     elif hasattr(motion, "joint_names") and hasattr(motion, "points"):
         curve = message_curve(motion, robot.joint_names)
-    elif hasattr(motion, "c") and hasattr(motion, "x"):
-        curve = polynomial_curve(motion)
+    elif hasattr(motion, "c"):
+        curve = spline_curve(motion)
     elif isinstance(motion, (np.ndarray, list, tuple)):
         shape = np.shape(motion)
         if len(shape) != 2 or shape[0] < 2:

@@ -28,7 +28,7 @@ from manip_dyn.collision.posture_lanes import (
 )
 from manip_dyn.collision.scene import Scene
 from manip_dyn.core.arrays import Index, by_reference, row
-from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector, not_negative
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
@@ -186,9 +186,11 @@ class PostureCheck:
     def are_clear(self, q: ArrayLike, margin: float = 0.0) -> NDArray[np.bool_]:
         """Return whether all pairs are farther apart than `margin`, m.
 
-        The result (k,) has an entry for each of the postures q (k, n).
+        The result (k,) has an entry for each of the postures q (k, n). The margin must be 0 or
+        more.
         """
-        return self._distances(q, max(margin, 0.0) + 1e-12, margin) > margin
+        margin = not_negative("margin", margin, "m")
+        return self._distances(q, margin + 1e-12, margin) > margin
 
     def _distances(self, q: ArrayLike, limit: float, enough: float) -> Vector:
         if np.ndim(q) != 2:

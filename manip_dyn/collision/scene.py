@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from manip_dyn.collision.shapes import (
     rotation_from_rpy,
 )
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative
-from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest, shortened
 from manip_dyn.core.files import mapping, read_yaml
 from manip_dyn.robot import Robot
 from manip_dyn.robot.extras import Payload
@@ -116,6 +116,10 @@ class Scene:
         """Return the hash of the content."""
         return hash(self._content)
 
+    def __repr__(self) -> str:
+        """Return the names of the objects."""
+        return f"Scene({', '.join(self.objects)})"
+
     def __reduce__(self) -> tuple[type[Scene], tuple[dict[str, SceneObject], dict[str, float]]]:
         """Return constructor and arguments, for pickle."""
         return Scene, (dict(self.objects), dict(self.link_padding))
@@ -149,14 +153,14 @@ class Scene:
         Raises:
             ManipDynError: If the name exists or an argument is invalid.
         """
-        if not isinstance(name, str) or not name:
-            raise ManipDynError(f"name must be a string that is not empty, got {name!r}.")
+        check_name(name)
         if name in self.objects:
             raise ManipDynError(f"name must be unique in the scene, got '{name}' twice.")
-        if isinstance(allowed, str) or not all(isinstance(entry, str) for entry in allowed):
-            raise ManipDynError(f"allowed must be a list of names, got {allowed!r}.")
+        names = isinstance(allowed, Collection) and not isinstance(allowed, str)
+        if not names or not all(isinstance(entry, str) for entry in allowed):
+            raise ManipDynError(f"allowed of '{name}' must be a list of names, got {allowed!r}.")
         if not (link is None or isinstance(link, str)):
-            raise ManipDynError(f"link must be the name of a link or None, got {link!r}.")
+            raise ManipDynError(f"link of '{name}' must be a name or None, got {link!r}.")
         checked = checked_shape(f"shape of '{name}'", shape)
         if link is not None and isinstance(checked, HalfSpace):
             raise ManipDynError(f"link of the half-space '{name}' must be None, got '{link}'.")
@@ -211,6 +215,12 @@ class Scene:
         return with_payloads(checked_robot(robot), payloads) if payloads else robot
 
 
+def check_name(name: Any) -> None:
+    """Raise an error if the name of an object is not a string or is empty."""
+    if not isinstance(name, str) or not name:
+        raise ManipDynError(f"name must be a string that is not empty, got {name!r}.")
+
+
 def load_scene(path: str | Path) -> Scene:
     """Read a scene from a YAML file.
 
@@ -232,7 +242,11 @@ def load_scene(path: str | Path) -> Scene:
     Raises:
         ManipDynError: If the file cannot be read, or has an unknown key or an invalid value.
     """
+    if not isinstance(path, (str, Path)):
+        raise ManipDynError(f"scene must be the path of a YAML file, got {shortened(path)}.")
     path = Path(path).expanduser()
+    if path.is_dir():
+        raise ManipDynError(f"scene must be a YAML file, got the folder '{path}'.")
     if not path.is_file():
         raise ManipDynError(f"scene must be a readable file, got '{path}': no such file.")
     return read_yaml(path, lambda content: _scene(content, path.parent))
@@ -254,11 +268,12 @@ def _scene(content: Any, folder: Path) -> Scene:
     content = mapping("the scene", {} if content is None else content, ("objects", "link_padding"))
     scene = Scene(link_padding=_mapping("link_padding", content.get("link_padding")))
     for name, entry in _mapping("objects", content.get("objects")).items():
-        entry = mapping(f"object '{name}'", entry or {}, (*SHAPES, *PLACEMENT))
+        entry = {} if entry is None else entry
+        entry = mapping(f"object '{name}'", entry, (*SHAPES, *PLACEMENT))
         kinds = [key for key in entry if key in SHAPES]
         if len(kinds) != 1:
             raise ManipDynError(
-                f"object '{name}' must have one of {', '.join(SHAPES)}, got "
+                f"object '{name}' must have exactly one of {', '.join(SHAPES)}, got "
                 f"{', '.join(kinds) or 'none'}."
             )
         try:
@@ -270,9 +285,10 @@ def _scene(content: Any, folder: Path) -> Scene:
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value or {}, dict):
+    value = {} if value is None else value
+    if not isinstance(value, dict):
         raise ManipDynError(f"{name} must be a mapping by name, got {value!r}.")
-    return value or {}
+    return value
 
 
 def _shape(kind: str, value: Any, folder: Path) -> Shape:
@@ -281,7 +297,8 @@ def _shape(kind: str, value: Any, folder: Path) -> Shape:
     if kind == "sphere":
         return Sphere(value)
     if kind == "half_space":
-        mapping(kind, {} if value is None else value, ())
+        if value not in (None, {}):
+            raise ManipDynError(f"half_space must be {{}}, got {shortened(value)}.")
         return HalfSpace()
     if kind == "mesh" and isinstance(value, str):
         value = {"file": value}

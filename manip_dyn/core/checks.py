@@ -140,7 +140,8 @@ def positive(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a finite float greater than zero."""
     number = _number(name, value, unit)
     if not (math.isfinite(number) and number > 0.0):
-        raise ManipDynError(_wrong(name, "above 0", f"{number:g}{_space(unit)}"))
+        condition = "finite" if number == math.inf else "above 0"
+        raise ManipDynError(_wrong(name, condition, f"{number:g}{_space(unit)}"))
     return number
 
 
@@ -148,7 +149,8 @@ def not_negative(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a finite float that is zero or more."""
     number = _number(name, value, unit)
     if not (math.isfinite(number) and number >= 0.0):
-        raise ManipDynError(_wrong(name, "0 or more", f"{number:g}{_space(unit)}"))
+        condition = "finite" if number == math.inf else "0 or more"
+        raise ManipDynError(_wrong(name, condition, f"{number:g}{_space(unit)}"))
     return number
 
 

@@ -179,6 +179,13 @@ def read_srdf(source: str | Path | None) -> str:
         raise ManipDynError(f"srdf must be a readable SRDF, got {label}: {reason}.") from error
     if root.tag != "robot":
         raise ManipDynError(f"srdf must have the root <robot>, got <{root.tag}>.")
+    if root.find("link") is not None or root.find("joint") is not None:
+        raise ManipDynError(f"srdf must be an SRDF, got the URDF {label}.")
+    for entry in root.iter("disable_collisions"):
+        if not (entry.get("link1") and entry.get("link2")):
+            raise ManipDynError(
+                f"<disable_collisions> of the srdf must have link1 and link2, got {entry.attrib}."
+            )
     return text
 
 

@@ -1,6 +1,7 @@
 """Collision models of robots: shapes, pairs, padding, and laws of distances."""
 
 import itertools
+from functools import partial
 from xml.etree import ElementTree
 
 import numpy as np
@@ -249,6 +250,10 @@ def test_srdf_must_be_readable(tmp_path):
         md.load_robot("pa10", srdf=tmp_path / "missing.srdf")
     with pytest.raises(md.ManipDynError, match="root <robot>"):
         md.load_robot("pa10", srdf="<group/>")
+    with pytest.raises(md.ManipDynError, match="srdf must be an SRDF, got the URDF"):
+        md.load_robot("pa10", srdf=md.load_robot("pa10").urdf)
+    with pytest.raises(md.ManipDynError, match="must have link1 and link2, got"):
+        md.load_robot("pa10", srdf='<robot><disable_collisions link1="hand"/></robot>')
     panda = '<robot><disable_collisions link1="hand" link2="wrist"/></robot>'
     with pytest.raises(md.ManipDynError, match=r"srdf must name links of robot 'pa10'.*'hand'"):
         md.load_robot("pa10", srdf=panda)
@@ -297,6 +302,9 @@ def test_posture_checks_agree_with_distances():
     assert distances[apart] == pytest.approx(expected[apart], abs=1e-6)
     assert (distances[~apart] <= 1e-6).all()
     assert (check.are_clear(postures) == apart).all()
+    for invalid in (check.are_clear, partial(md.check_motion, robot)):
+        with pytest.raises(md.ManipDynError, match="margin must be 0 or more, got -1 m"):
+            invalid(postures, margin=-1)
     near = np.minimum(expected, 0.05)
     assert check.distances(postures, limit=0.05)[apart] == pytest.approx(near[apart], abs=1e-6)
     assert check.distance(postures[0]) == pytest.approx(distances[0], abs=1e-9)

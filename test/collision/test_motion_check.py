@@ -14,7 +14,7 @@ from collision_cases import (
     two_balls,
 )
 from numpy.polynomial import Polynomial
-from scipy.interpolate import CubicSpline, PPoly
+from scipy.interpolate import BPoly, BSpline, CubicSpline, PPoly, make_interp_spline
 
 import manip_dyn as md
 from manip_dyn.collision import JointCurve, interpolated_curve, joint_curve, sampled_curve
@@ -74,6 +74,30 @@ def test_grazing_contacts_are_decided_outside_the_band(kind, offset):
     if result.clear:
         assert offset - 1e-3 - BAND <= result.least <= offset
     assert result.intervals < 400
+
+
+@pytest.mark.parametrize("degree", [1, 3, 5])
+def test_b_splines_are_accepted(degree):
+    """With repeated knots at the ends, also along another axis, and with simple knots."""
+    rng = np.random.default_rng(degree)
+    robot, positions = random_arm(rng, joints=8), rng.uniform(-1.0, 1.0, (9, 8))
+    times = np.linspace(0.5, 2.0, 9)
+    clamped = make_interp_spline(times, positions, degree)
+    turned = make_interp_spline(times, positions.T, degree, axis=1)
+    simple = BSpline(np.arange(10.0 + degree), positions, degree)
+    for spline, begin, end in ((clamped, 0.5, 2.0), (turned, 0.5, 2.0), (simple, degree, 9.0)):
+        curve = joint_curve(robot, spline)
+        assert curve.breaks[[0, -1]] == pytest.approx([begin, end])
+        for t in np.linspace(begin, end, 31):
+            assert curve(t) == pytest.approx(spline(t), abs=1e-12)
+        assert curve.deviation.max() < 1e-10
+
+
+def test_other_splines_are_rejected():
+    """The coefficients of a `BPoly` have the shape of those of a `PPoly`."""
+    bernstein = BPoly.from_power_basis(CubicSpline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.5]]))
+    with pytest.raises(md.ManipDynError, match=r"a spline must be a PPoly of SciPy.*got <.*BPoly"):
+        md.check_motion(moving_ball("revolute"), bernstein)
 
 
 def test_sliding_along_a_plane_at_a_small_distance_ends():

@@ -37,6 +37,7 @@ def test_scenes_are_immutable():
     scene = md.Scene()
     larger = scene.add("ball", md.Sphere(0.1))
     assert not scene.objects
+    assert repr(larger) == "Scene(ball)"
     assert not larger.without("ball").objects
     with pytest.raises(TypeError):
         larger.objects["ball"] = None
@@ -58,9 +59,15 @@ def test_equal_scenes_are_equal_also_after_pickling(tmp_path):
     [
         ("objects: {a: {box: [1, 2]}}", "object 'a': size of a box must"),
         ("objects: {a: {box: [1, 2, -1]}}", "above 0 m"),
-        ("objects: {a: {sphere: 1, box: [1, 1, 1]}}", "must have one of"),
+        ("objects: {a: {sphere: 1, box: [1, 1, 1]}}", "must have exactly one of"),
         ("objects: {a: {position: [0, 0, 0]}}", "got none"),
-        ("objects: {a: }", "object 'a' must have one of"),
+        ("objects: {a: }", "object 'a' must have exactly one of"),
+        ("objects: {a: {sphere: .1, allowed: }}", "allowed of 'a' must be a list .* got None"),
+        ("objects: {a: {sphere: .1, link: 3}}", "link of 'a' must be a name or None, got 3"),
+        ("objects: {a: {sphere: .inf}}", "object 'a': radius of a sphere must be finite, got inf"),
+        ("objects: {a: {half_space: 3}}", "object 'a': half_space must be {}, got 3"),
+        ("objects: {a: 0}", "object 'a' must have keys"),
+        ("objects: 0", "objects must be a mapping by name, got 0"),
         ("objects: {a: {mesh: {file: bad.stl}}}", "bad.stl' must be a readable STL, DAE or OBJ"),
         ("objects: {a: {sphere: 1, pose: 3}}", "unknown key 'pose'"),
         (
@@ -81,6 +88,10 @@ def test_invalid_scenes_are_rejected(text, message, tmp_path):
     path = tmp_path / "scene.yaml"
     with pytest.raises(md.ManipDynError, match=r"scene.yaml': no such file"):
         md.load_scene(path)
+    with pytest.raises(md.ManipDynError, match="scene must be a YAML file, got the folder"):
+        md.load_scene(tmp_path)
+    with pytest.raises(md.ManipDynError, match="scene must be the path of a YAML file, got None"):
+        md.load_scene(None)
     path.write_text(text)
     (tmp_path / "bad.stl").write_text("solid")
     with pytest.raises(md.ManipDynError, match=message):
@@ -105,6 +116,9 @@ def test_two_arms_are_obstacles_for_each_other():
     assert between > 1
     with pytest.raises(md.ManipDynError, match="q of 'other'"):
         add_robot(md.Scene(), "other", arm, [0.0])
+    for name in ("", 3):
+        with pytest.raises(md.ManipDynError, match="name must be a string that is not empty"):
+            add_robot(md.Scene(), name, arm, postures[0])
     with pytest.raises(md.ManipDynError, match="must have collision shapes"):
         add_robot(md.Scene(), "other", md.load_robot("rr"), [0.0, 0.0])
 
