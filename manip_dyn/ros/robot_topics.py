@@ -38,21 +38,24 @@ def with_description(node: Node, parameters: P) -> P:
     """Return the parameters with the URDF and the SRDF from their topics.
 
     Blocks until they are published: the URDF if `robot` is "topic" and there is no description in
-    the parameters, and the SRDF if `srdf` is "topic".
+    the parameters, and the SRDF if `srdf` is "topic". Without `scene`, nothing uses the SRDF, and
+    `srdf` "topic" becomes empty.
 
     Raises:
+        ManipDynError: If a received text is empty.
         ExternalShutdownException: If ROS is shut down in the meantime.
     """
     if parameters.robot == TOPIC and not parameters.robot_description:
         text = _received(node, ROBOT_DESCRIPTION, "robot")
         parameters = replace(parameters, robot_description=text)
     if isinstance(parameters, SceneParameters) and parameters.srdf == TOPIC:
-        parameters = replace(parameters, srdf=_received(node, SEMANTIC_DESCRIPTION, "SRDF"))
+        text = _received(node, SEMANTIC_DESCRIPTION, "SRDF") if parameters.scene else ""
+        parameters = replace(parameters, srdf=text)
     return parameters
 
 
 def _received(node: Node, name: str, content: str) -> str:
-    """Return the first text on a topic."""
+    """Return the first text on a topic; raise ManipDynError if it is empty."""
     node.get_logger().info(f"waiting for the {content} on {node.resolve_topic_name(name)}")
     messages: list[String] = []
     subscription = node.create_subscription(String, name, messages.append, LATCHED)
@@ -65,7 +68,11 @@ def _received(node: Node, name: str, content: str) -> str:
         executor.remove_node(node)
         executor.shutdown()
         node.destroy_subscription(subscription)
-    return str(messages[0].data)
+    text = str(messages[0].data)
+    if not text.strip():
+        topic = node.resolve_topic_name(name)
+        raise ManipDynError(f"{content} on {topic} must be a description, got an empty text.")
+    return text
 
 
 def publish_description(node: Node, robot: Robot) -> None:

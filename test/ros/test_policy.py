@@ -61,6 +61,15 @@ def test_only_controllers_command_the_arm(profiles):
     assert nodes_that("request", "simulator/reset") == {"monitor", "viewer"}
 
 
+def test_nodes_may_read_descriptions_for_which_they_wait(profiles):
+    def readers(name):
+        return {node for node, profile in profiles.items() if name in _names(profile, "subscribe")}
+
+    arms = {"simulator", "bang_bang_planner", "clik_tracker", "monitor"}
+    assert readers("robot_description") == arms | {"viewer"}
+    assert readers("robot_description_semantic") == {"bang_bang_planner", "clik_tracker"}
+
+
 STRANGER = """
 import os, sys, rclpy
 from rclpy.node import Node

@@ -125,6 +125,19 @@ def test_nodes_check_the_pairs_of_their_srdf(ros, tmp_path):
     assert "base_link collides with link_1" in statuses[-1].message
 
 
+def test_nodes_wait_for_the_srdf_only_to_use_it(ros):
+    node = ros.start(BangBangPlannerNode, robot="ibm7535", srdf="topic")
+    assert node._robot.srdf == ""
+
+
+def test_an_empty_srdf_on_the_topic_is_rejected(ros):
+    text = ros.probe.create_publisher(String, "robot_description_semantic", LATCHED)
+    text.publish(String(data=""))
+    message = "SRDF on /robot_description_semantic must be a description, got an empty text."
+    with pytest.raises(md.ManipDynError, match=message):
+        ros.start(ClikTrackerNode, path="target", scene="self", srdf="topic")
+
+
 @pytest.mark.parametrize("source", ["message", "call"])
 def test_planner_uses_new_scenes(ros, source):
     if source == "message":

@@ -21,6 +21,7 @@ from manip_dyn.ros.nodes.mechanism_monitor import MechanismMonitorNode
 from manip_dyn.ros.nodes.monitor import MonitorNode
 from manip_dyn.ros.nodes.simulator import SimulatorNode
 from manip_dyn.ros.nodes.viewer import ViewerNode
+from manip_dyn.ros.robot_topics import ROBOT_DESCRIPTION, SEMANTIC_DESCRIPTION
 from manip_dyn.ros.runtime.environment import local_discovery
 from manip_dyn.ros.runtime.execution import Component, build
 from manip_dyn.ros.scene_markers import TOPIC as SCENE_MARKERS
@@ -120,6 +121,11 @@ def allowed() -> dict[str, Names]:
         # The topic exists only with moveit_msgs.
         if SCENE_MARKERS in names[PUBLISH]:
             names[SUBSCRIBE].add(SCENE)
+    # Nodes read these topics only while they start with "topic" for `robot` or `srdf`.
+    for kind in (SimulatorNode, BangBangPlannerNode, ClikTrackerNode, MonitorNode):
+        nodes[kind.name][SUBSCRIBE].add(ROBOT_DESCRIPTION)
+    for kind in (BangBangPlannerNode, ClikTrackerNode):
+        nodes[kind.name][SUBSCRIBE].add(SEMANTIC_DESCRIPTION)
     return nodes
 
 
