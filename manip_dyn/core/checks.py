@@ -84,6 +84,8 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     try:
         masked = isinstance(value, np.ma.MaskedArray)
         content = value if masked else np.asarray(value)
+        if content.dtype.kind == "c":
+            raise ManipDynError(_wrong(name, "real numbers", shortened(value)))
         if content.dtype.kind not in "iufO" or (masked and np.ma.is_masked(content)):
             raise TypeError(f"dtype {content.dtype}")
         array = np.array(content, dtype=np.float64, order="C")
@@ -197,6 +199,8 @@ def sampled(period: Any, duration: float) -> float:
 
 
 def _amount(shape: tuple[int, ...]) -> str:
+    if shape == (1,):
+        return "an array (1,) of one number"
     return f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"
 
 

@@ -398,6 +398,8 @@ def checked_parameters(p: Any) -> Any:
     try:
         if p is None or isinstance(p, (int, float, list)):
             return np.atleast_1d(np.array([] if p is None else p, dtype=np.float64))
+        if isinstance(p, (str, bytes)):  # which numba can type
+            raise TypeError("a string")
         numba.typeof(p)
     except (TypeError, ValueError) as error:
         raise ManipDynError(
