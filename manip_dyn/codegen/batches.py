@@ -44,7 +44,8 @@ def _describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
         f"{in_place.purpose(name)}\n\n"
         "All arrays have an additional last axis with a column per state.\n\n"
         f"{described_arguments(name, in_place.n)}\n"
-        "    out: array for the result, C-contiguous `dtype`. Default: a new array.\n"
+        "    out: array for the result, C-contiguous `dtype`. It must be one of the arguments or\n"
+        "        share no memory with them. Default: a new array.\n"
         "    threads: number of threads that share the columns.\n"
         "    dtype: np.float64, or np.float32 for 16 states per vector instead of 8.\n"
     )
@@ -55,10 +56,11 @@ class Batch:
 
     ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
     matrices are returned as (rows, columns, m). ``threads=2`` divides the columns between two
-    threads. ``out=array`` writes the result into an existing array, which is returned. It is also
-    overwritten if numbers are not finite, which raises an error. ``dtype=np.float32`` computes in
-    single precision with a relative error of about 1e-6; kernels of long robots that use loops
-    compute in double precision and round the result.
+    threads. ``out=array`` writes the result into an existing array, which is returned. It may be
+    one of the arguments, but must not overlap them otherwise. It is also overwritten if numbers
+    are not finite, which raises an error. ``dtype=np.float32`` computes in single precision with a
+    relative error of about 1e-6; kernels of long robots that use loops compute in double precision
+    and round the result.
     """
 
     def __init__(self, in_place: InPlace, n: int):
@@ -118,7 +120,7 @@ class Batch:
             if dtype is np.float64:
                 states = match(*arguments) if out is None else match_all(*arguments, out)
             else:
-                check_dtype(dtype)
+                dtype = checked_dtype(dtype)
                 states = MISMATCH
             if states == MISMATCH:
                 arguments = self._checked(declaration, arguments, np.dtype(dtype))
@@ -127,6 +129,11 @@ class Batch:
                     _check_result(out, (*shape, states), np.dtype(dtype))
             if out is None:
                 out = _empty((*shape, states), np.dtype(dtype))
+            else:
+                for value in arguments:
+                    if value.base is not None or out.base is not None:  # else they are disjoint
+                        _check_overlap(out, names, arguments)
+                        break
             if kernel is None:
                 kernel = getattr(self._in_place, name + BATCH)
             if threads == 1:
@@ -190,10 +197,12 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype) -> Vector:
     return memory[first : first + size].reshape(shape)
 
 
-def check_dtype(dtype: Any) -> None:
-    """Raise `ManipDynError` if `dtype` is neither np.float64 nor np.float32."""
-    if dtype not in (np.float64, np.float32):
-        raise ManipDynError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
+def checked_dtype(dtype: Any) -> np.dtype:
+    """Return `dtype`, such as ``"float32"``, as the dtype np.float64 or np.float32."""
+    for precision in (FLOAT, SINGLE):
+        if dtype is not None and precision == dtype:
+            return precision
+    raise ManipDynError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
 
 
 def _check_threads(threads: Any) -> None:
@@ -210,6 +219,17 @@ def _check_result(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
         raise ManipDynError(
             f"out must be a writable C-contiguous {dtype} array of shape {shape}, got {value}."
         )
+
+
+def _check_overlap(out: Vector, names: Sequence[str], arguments: Sequence[Any]) -> None:
+    """Raise `ManipDynError` if `out` overlaps an argument, unless it has the same entries."""
+    for name, value in zip(names, arguments, strict=True):
+        if value is out or not np.may_share_memory(value, out):
+            continue
+        if value.shape != out.shape or value.ctypes.data != out.ctypes.data:
+            raise ManipDynError(
+                f"out must be {name} or share no memory with it, got an array that overlaps it."
+            )
 
 
 def _compute_in_threads(

@@ -60,7 +60,7 @@ def per_motion_rows(name: str, value: Any, size: int, scalars: bool = True) -> M
     single = "a number, " if scalars else ""
     columns = "(N, 1) or " if scalars and size > 1 else ""
     raise ManipDynError(
-        f"{name} must be {single}({size},), or {columns}(N, {size}) for N motions, got "
+        f"{name} must be {single}({size},), or {columns}(N, {size}) for N >= 1 motions, got "
         f"{description}."
     )
 
@@ -168,7 +168,7 @@ def arm_parameters(
     damping: ArrayLike | None,
     mass_scale: ArrayLike | None,
     payload: ArrayLike | None,
-    dtype: Any = np.float64,
+    dtype: np.dtype,
 ) -> ArmParameters:
     """Return the parameters of the arms in an ensemble, see `simulate_many`."""
     n, counts = robot.n, dict[str, int]()

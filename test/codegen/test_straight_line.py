@@ -370,6 +370,20 @@ def test_an_unsuitable_array_for_the_result_is_rejected(out):
         kernels.batch.forward_dynamics(states, states, states, out=out)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, "float32"])
+def test_a_batch_rejects_a_result_that_overlaps_an_argument_in_part(dtype):
+    batch = md.customize(md.load_robot("rr")).batch
+    memory = np.zeros(48, dtype)
+    q, shifted, disjoint = (memory[k : k + 18].reshape(2, 9) for k in (0, 8, 30))
+    v = tau = np.ones((2, 9), dtype)
+    with pytest.raises(md.ManipDynError, match=r"^out must be q or share no memory with it, got"):
+        batch.forward_dynamics(q, v, tau, out=shifted, dtype=dtype)
+    expected = batch.forward_dynamics(q, v, tau, dtype=dtype)
+    for out in (disjoint, memory[:18].reshape(2, 9)):  # the last one is another view of q
+        batch.forward_dynamics(q, v, tau, out=out, dtype=dtype)
+        np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("column", [0, 7, 8, 20])
 def test_a_batch_rejects_numbers_that_are_not_finite(number, column):

@@ -241,7 +241,7 @@ def test_gravity_compensation_equals_that_of_simulate():
         {},
         {"effort": md.PDControl(np.zeros(2), 100.0, 20.0, "computed_torque")},
         {"mass_scale": np.linspace(0.8, 1.2, N)[:, None], "damping": GAINS},
-        {"method": "rkdp54", "rtol": 1e-7},
+        {"method": "rkdp54", "rtol": 1e-12, "atol": 1e-6},
     ],
     ids=["efforts", "computed torque", "parameters", "tolerances"],
 )
@@ -253,7 +253,7 @@ def test_errors_in_single_precision_are_those_of_the_dynamics(options):
         samples, expected = getattr(single, name), getattr(exact, name)
         assert np.abs(samples - expected).max() <= 5e-6 * np.abs(expected).max()
     assert np.any(single.q_end != exact.q_end), "the dynamics are those of float64"
-    again = many(**options, dtype=np.float32, threads=2)
+    again = many(**options, dtype="float32", threads=2)
     np.testing.assert_array_equal(again.q, single.q)
 
 
@@ -513,7 +513,7 @@ def beyond_parameters(t, q, v, p):
 
 INVALID = {
     "v0 must have one row, or 11 rows like q0, got 3": {"v0": V0[:3]},
-    "q0 must be a number, (2,), or (N, 1) or (N, 2) for N motions, got shape (11, 3)": {
+    "q0 must be a number, (2,), or (N, 1) or (N, 2) for N >= 1 motions, got shape (11, 3)": {
         "q0": np.zeros((N, 3))
     },
     "mass_scale must be a number, (2,), or (N, 1) or": {"mass_scale": np.ones((N, 3))},
@@ -566,6 +566,17 @@ INVALID = {
     "damping must be None with method 'taylor'": {"damping": 1.0} | TIGHT,
     "dtype must be np.float64 with method 'taylor'": {"dtype": np.float32} | TIGHT,
     "dtype must be np.float64 or np.float32, got 'half'": {"dtype": "half"},
+    "rtol must be 1e-06 or more with dtype np.float32, got 1e-07": {
+        "method": "rkdp87",
+        "rtol": 1e-7,
+        "dtype": "float32",
+    },
+    "atol must be 1e-06 or more with dtype np.float32, got 1e-12": {
+        "method": "rkdp87",
+        "rtol": 1e-6,
+        "atol": 1e-12,
+        "dtype": np.float32,
+    },
     "sample_period must be above 0, got 0 s": {"sample_period": 0.0},
     "got shape (0, 2)": {"q0": np.zeros((0, 2))},
     "must have the joints of 'pa10'": {
