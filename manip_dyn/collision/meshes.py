@@ -217,12 +217,12 @@ def winding_numbers(surface: Surface, points: Matrix) -> Vector:
     defined for points of the surface.
     """
     result, work = np.empty(len(points)), np.empty((len(surface.vertices), 4))
-    _add_solid_angles(surface.vertices, surface.triangles, points, work, result)
+    _write_winding_numbers(surface.vertices, surface.triangles, points, work, result)
     return result
 
 
 @compiled(counted=False)
-def _add_solid_angles(
+def _write_winding_numbers(
     vertices: Matrix, triangles: Triangles, points: Matrix, work: Matrix, result: Vector
 ) -> None:
     """Write the winding numbers of points (k, 3) to result (k,); work (m, 4) is overwritten."""

@@ -103,7 +103,8 @@ class FollowJointTrajectory:
         """Create the topic and, if control_msgs is installed, the action for an arm."""
         self._node, self._robot, self._arm = node, robot, arm
         self._active: ActiveGoal | None = None
-        self._accepted: TrajectoryGoal
+        # The last accepted request, and its content.
+        self._accepted: tuple[Any, TrajectoryGoal] | None = None
         self._server: ActionServer | None = None
         self._warn_rejected = ThrottledWarning(node, "rejected: ")
         node.create_subscription(JointTrajectory, TOPIC, self._on_topic, 10)
@@ -152,14 +153,17 @@ class FollowJointTrajectory:
         except RejectedTrajectoryError as error:
             self._log_rejection(error)
             return GoalResponse.REJECT
-        self._accepted = goal
+        self._accepted = request, goal
         return GoalResponse.ACCEPT
 
     def _on_accepted(self, handle: Any) -> None:
-        goal = self._accepted  # rclpy calls this method directly after `_on_goal`
         self._replace()
-        outcome = Future()
+        outcome, accepted, self._accepted = Future(), self._accepted, None
         try:
+            if accepted is not None and accepted[0] is handle.request:
+                goal = accepted[1]  # already checked
+            else:  # another request has been accepted in the meantime
+                goal = goal_from_action(handle.request, self._robot)
             followed = self._arm.begin(goal)
         except RejectedTrajectoryError as error:  # the state changed after the check
             self._log_rejection(error)

@@ -1,10 +1,24 @@
-"""Poses of the PA-10's tool, as messages and from joint positions."""
+"""Poses of the PA-10's tool, as messages and from joint positions, and a circle."""
 
 from functools import cache
 
 from geometry_msgs.msg import PoseStamped
 
 import manip_dyn as md
+
+START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
+"""Posture at the start of `CIRCLE`."""
+CIRCLE = {
+    "circle.center": [0.0, 0.4, 0.6],
+    "circle.normal": [0.0, 1.0, 0.0],
+    "circle.start": [-1.0, 0.0, 0.0],
+    "circle.tool_rpy": [0.0, 0.7853981633974483, 0.0],
+    "circle.linear_speed": 0.5,
+    "circle.angular_speed": 2.0,
+    "ramp": 0.3,
+    "gain": 10.0,
+}
+"""Parameters of a tracker."""
 
 
 @cache

@@ -7,6 +7,7 @@ from harness import LATCHED
 from lockstep_link import REMAP, LockstepLink
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from targets import CIRCLE, START
 
 import manip_dyn as md
 from manip_dyn.control import delay_margin
@@ -19,17 +20,6 @@ from manip_dyn.ros import (
 )
 
 PERIOD, SHORT = 0.01, 0.004
-START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
-CIRCLE = {
-    "circle.center": [0.0, 0.4, 0.6],
-    "circle.normal": [0.0, 1.0, 0.0],
-    "circle.start": [-1.0, 0.0, 0.0],
-    "circle.tool_rpy": [0.0, 0.7853981633974483, 0.0],
-    "circle.linear_speed": 0.5,
-    "circle.angular_speed": 2.0,
-    "ramp": 0.3,
-    "gain": 10.0,
-}
 
 
 @pytest.mark.parametrize("gains", [(400.0, 40.0), (100.0, 20.0), (400.0, 10.0), (900.0, 30.0)])

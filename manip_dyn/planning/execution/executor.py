@@ -15,7 +15,6 @@ from manip_dyn.planning.execution.arrival import SPEED, Arrival, Breakaway
 from manip_dyn.planning.execution.disturbance import DisturbanceObserver
 from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
-from manip_dyn.planning.execution.followed_motion import FollowedMotion
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.planning.execution.path_following import (
     SLOWEST,
@@ -28,6 +27,7 @@ from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.planning.execution.scheduled_motion import ScheduledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
@@ -201,7 +201,7 @@ class PlanExecutor:
         self._lag = self._threshold = LAG * self._off_plan
         self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
         self._sampled = reference or SampledMotion.of(plan, self._spacing)
-        self._followed = FollowedMotion(self._sampled)
+        self._followed = ScheduledMotion(self._sampled)
         self._stopping = self._returning = False
         self._resumed_at: float | None = None
         self._paused = self._waits = False
@@ -583,7 +583,7 @@ class PlanExecutor:
         self._filter.reset()
         if plan_times is None:
             plan_times = np.array([self.plan_time(begin)])
-        self._followed = FollowedMotion(motion, begin, plan_times)
+        self._followed = ScheduledMotion(motion, begin, plan_times)
         self._off_plan, self._threshold = self._tuning.off_plan, self._lag
         self._stopping = self._returning = False
 

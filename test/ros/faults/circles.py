@@ -10,6 +10,7 @@ The faults begin during the fastest part of the motion. Two laws are checked in 
 from __future__ import annotations
 
 import numpy as np
+import targets
 from faults.case import ERROR, OK, WARN, Case
 from faults.graph import REST, Graph
 from faults.lockstep import Lockstep
@@ -24,20 +25,11 @@ RISE = 1.05
 """Largest ratio of the kinetic energy to its value before the fault."""
 STEADY, AFTER = 340, 400
 """Periods from the start to the fault, and from the fault to the end."""
-START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
-CIRCLE = {
+TRACKER = targets.CIRCLE | {
     "mode": "dynamic",
     "step": PERIOD,
-    "circle.center": [0.0, 0.4, 0.6],
-    "circle.normal": [0.0, 1.0, 0.0],
-    "circle.start": [-1.0, 0.0, 0.0],
-    "circle.tool_rpy": [0.0, 0.7853981633974483, 0.0],
-    "circle.linear_speed": 0.5,
-    "circle.angular_speed": 2.0,
-    "posture": START,
+    "posture": targets.START,
     "posture_gain": 1.0,
-    "ramp": 0.3,
-    "gain": 10.0,
 }
 
 
@@ -59,8 +51,8 @@ class CircleInLockstep(Lockstep, Graph):
         self.oks: list[int] = []
         listen = self.ros.probe.create_subscription
         listen(PoseStamped, "clik_tracker/desired_pose", self._on_desired, 1000)
-        self.start_simulator(robot="pa10", control_period=PERIOD, initial_position=START)
-        self.ros.start(ClikTrackerNode, robot="pa10", **CIRCLE)
+        self.start_simulator(robot="pa10", control_period=PERIOD, initial_position=targets.START)
+        self.ros.start(ClikTrackerNode, robot="pa10", **TRACKER)
         self.largest = 0.0
 
     def _on_diagnostics(self, message):

@@ -14,7 +14,7 @@ SHORTEST_CELL = 1e-9
 """Least duration of a cell in the computation of its rate, s."""
 
 
-class FollowedMotion(NamedTuple):
+class ScheduledMotion(NamedTuple):
     """Motion of an executor.
 
     Attributes:
