@@ -61,6 +61,12 @@ ARGUMENTS = {
         "params_file",
         None,
     ),
+    "srdf": (
+        "",
+        "SRDF of the pairs of links that planner and tracker need not check: path, "
+        "package://PACKAGE/PATH, or topic; empty: that of params_file",
+        None,
+    ),
     "mass_scale": (
         "",
         "Scale factor of the masses of the simulated arm; empty: that of params_file",
@@ -110,8 +116,12 @@ def node(name, values):
         parameters += [
             {key: ParameterValue(value, value_type=str)} for key, value in robot.items()
         ]
-    if name in ("bang_bang_planner", "clik_tracker") and values["scene"]:
-        parameters += [{"scene": ParameterValue(values["scene"], value_type=str)}]
+    if name in ("bang_bang_planner", "clik_tracker"):
+        parameters += [
+            {key: ParameterValue(values[key], value_type=str)}
+            for key in ("scene", "srdf")
+            if values[key]
+        ]
     if name == "simulator":
         for key in ("mass_scale", "disturbance_duration"):
             number = ParameterValue(LaunchConfiguration(key), value_type=float)

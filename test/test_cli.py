@@ -742,10 +742,16 @@ def test_collision_models_require_no_masses(tmp_path, capsys):
     assert re.search(r"ball +sphere", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(
+    "option", ["--collision", "--lock=S3=0", "--tip=hand", "--srdf=arm.srdf", "--xacro=a:=b"]
+)
+def test_options_of_robots_require_a_robot(option, capsys):
+    assert main(["robots", option]) == 2
+    assert f"{option.split('=')[0]} requires ROBOT" in capsys.readouterr().err
+
+
 def test_robots_describes_the_collision_model(capsys):
     assert main(["robots", "ibm7535", "--collision"]) == 0
     text = capsys.readouterr().out
-    assert main(["robots", "--collision"]) == 2
-    assert "--collision requires ROBOT" in capsys.readouterr().err
     assert re.search(r"base_link +link_2 +checked", text)
     assert re.search(r"link_1 +link_2 +adjacent", text)

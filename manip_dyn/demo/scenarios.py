@@ -328,7 +328,7 @@ def scenario(name: str) -> Scenario:
     return SCENARIOS[names.index(name)]
 
 
-OF_ROBOTS = ("urdf", "tip", "xacro_arguments", "scene")
+OF_ROBOTS = ("urdf", "tip", "xacro_arguments", "scene", "srdf")
 OF_SIMULATORS = ("mass_scale", "disturbance_duration")
 
 

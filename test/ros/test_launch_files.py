@@ -44,6 +44,7 @@ def values(name, **arguments):
         "tip",
         "xacro_arguments",
         "scene",
+        "srdf",
         "mass_scale",
         "disturbance_duration",
     )
@@ -188,10 +189,11 @@ def test_the_urdf_argument_applies_to_all_nodes(launched):
     assert not any("publish_clock" in text for text in parameters(nodes[0])[1:])
 
 
-def test_the_scene_applies_to_planner_and_tracker(launched):
-    simulator, tracker = launched("pa10_dynamic_circle", scene="self")
+def test_scene_and_srdf_apply_to_planner_and_tracker(launched):
+    simulator, tracker = launched("pa10_dynamic_circle", scene="self", srdf="topic")
     assert any("scene: self" in text for text in parameters(tracker))
-    assert not any("scene" in text for text in parameters(simulator)[1:])
+    assert any("srdf: topic" in text for text in parameters(tracker))
+    assert not any("scene" in text or "srdf" in text for text in parameters(simulator)[1:])
     _, planner = launched("posts")
     file = CONFIG / "scenes" / "posts.yaml"
     assert any(f"scene: {file}" in text for text in parameters(planner))
