@@ -28,38 +28,17 @@ COMMANDS = 2000
 """Number of commands whose effects are recognized."""
 
 
-MEMORY_NS = 2_000_000_000
-"""Time for which the interval between two states is remembered, ns."""
-LONGEST_NS = 200_000_000
-"""Longest extension of a command by irregular states, ns."""
-
-
 class CommandEnd:
     """Computes how long the command for a joint state is valid.
 
-    A command ends a number of control periods after its state. On a busy machine, states are
-    answered irregularly. The longest recent interval between two answered states then replaces
-    one of the periods, so that the safe command does not act while the commander is alive.
+    A command ends a number of control periods after its state, plus the delay of the control loop.
+    The safe command then acts until the next command: the arm cannot distinguish a late commander
+    from a dead one.
     """
 
     def __init__(self, periods: int, period: float):
         """Set the number of periods, 0 for commands without an end, and the control period, s."""
         self._periods, self._period_ns = periods, round(1e9 * period)
-        self._intervals: deque[tuple[int, int]] = deque()  # intervals decrease
-        self._newest_ns: int | None = None
-
-    def received(self, stamp_ns: int) -> None:
-        """Record the stamp (ns) of a state that is answered."""
-        before, self._newest_ns = self._newest_ns, stamp_ns
-        if before is None or stamp_ns < before:
-            self._intervals.clear()
-            return
-        interval = stamp_ns - before
-        while self._intervals and self._intervals[-1][1] <= interval:
-            self._intervals.pop()
-        self._intervals.append((stamp_ns, interval))
-        while self._intervals[0][0] < stamp_ns - MEMORY_NS:
-            self._intervals.popleft()
 
     def duration_ns(self, delay: float) -> int | None:
         """Return the time (ns) after a state at which its command ends, or None for never.
@@ -69,9 +48,7 @@ class CommandEnd:
         """
         if not self._periods:
             return None
-        longest = self._intervals[0][1] if self._intervals else self._period_ns
-        irregular = min(max(longest - self._period_ns, 0), LONGEST_NS)
-        return self._periods * self._period_ns + irregular + round(1e9 * delay)
+        return self._periods * self._period_ns + round(1e9 * delay)
 
     def validity(self, stamp_ns: int, delay: float, margin: float) -> Validity | None:
         """Return the validity of a command, or None for a command without an end.

@@ -136,8 +136,7 @@ class PlanPath:
         self._robot, self._kernels = robot, customize(robot).unchecked
         spacing = plan.t_final / CELLS
         times = cells(plan.knots, plan.t_final, spacing) if plan.t_final else np.zeros(1)
-        states = [reference.state(float(time)) for time in times]
-        q, v = (np.array(rows) for rows in zip(*states, strict=True))
+        q, v = reference.states(times)
         self._samples = SampledMotion(times, q, v, q[:0], plan.hold, plan.hold)
         durations = np.diff(times)
         middles = 0.5 * (q[:-1] + q[1:]), 0.5 * (v[:-1] + v[1:])

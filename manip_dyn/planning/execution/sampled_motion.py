@@ -98,6 +98,21 @@ class SampledMotion(NamedTuple):
         q = self.q[k] + s * (here + s * (bent + s * turned))
         return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
 
+    def states(self, times: Vector) -> tuple[Matrix, Matrix]:
+        """Return positions and velocities (m, n) at times (m,), s; see `state`."""
+        if len(self.times) == 1:
+            return np.tile(self.q[0], (len(times), 1)), np.zeros((len(times), self.q.shape[1]))
+        k = np.clip(self.times.searchsorted(times, side="right") - 1, 0, len(self.times) - 2)
+        h = (self.times[k + 1] - self.times[k])[:, None]
+        s = np.clip((times - self.times[k])[:, None] / h, 0.0, 1.0)
+        rise, here, there = self.q[k + 1] - self.q[k], h * self.v[k], h * self.v[k + 1]
+        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
+        q = self.q[k] + s * (here + s * (bent + s * turned))
+        v = (here + s * (2.0 * bent + 3.0 * s * turned)) / h
+        over = times >= self.t_final
+        q[over], v[over] = self.q[-1], 0.0
+        return q, v
+
     def segments(self, t: float, horizon: float) -> list[Segment]:
         """Return the effort segments that start within `horizon` seconds after time `t`, s."""
         rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []

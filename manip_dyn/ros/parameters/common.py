@@ -154,8 +154,8 @@ class CommandParameters:
     command_periods: int = parameter(
         5,
         "Number of control periods from a joint state to the end of its command, at which the "
-        "simulator's safe command acts; longer if the control loop is late or irregular; 0: the "
-        "command holds until the simulator's command_timeout",
+        "simulator's safe command acts; the delay of the control loop is added; 0: the command "
+        "holds until the simulator's command_timeout",
         "",
         0,
         1000000,

@@ -15,6 +15,7 @@ from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment, mean_effort
+from manip_dyn.planning.execution.sampled_motion import SAME
 from manip_dyn.planning.execution.segments import later
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import other_publishers
@@ -74,6 +75,7 @@ class ArmStates:
         self._damping, self._timeout = parameters.damping, parameters.state_timeout
         self._end = CommandEnd(parameters.command_periods, parameters.control_period)
         self._announced = parameters.delay
+        self._is_announced = not isinstance(parameters.transport_delay, str)
         self._stable = delay_margin(
             parameters.stiffness, parameters.damping, parameters.control_period
         )
@@ -110,6 +112,8 @@ class ArmStates:
     @property
     def _delay(self) -> float:
         measured = self.loop_delay.seconds
+        if measured is None and self._is_announced:
+            return self._announced
         delay = min(self.margin if measured is None else measured, self.margin)
         return max(self._announced, delay)
 
@@ -159,7 +163,6 @@ class ArmStates:
         if before is None or before.stamp_ns != measured.stamp_ns:
             self._fresh_at = self._received_at
             self._was_valid_ns = self.valid_ns
-            self._end.received(measured.stamp_ns)
             if before is None or before.stamp_ns > measured.stamp_ns:
                 self.loop_delay.restart()
             self.loop_delay.received(measured.stamp_ns, self._subscription.effort)
@@ -205,24 +208,25 @@ class EffortTopics:
         validity: Validity | None,
         delay: float,
     ) -> list[Vector]:
-        """Publish efforts that start at the stamp of a state; return the published efforts (n,).
+        """Publish efforts that start at the stamp of a state; return those for the next period.
 
         Args:
             stamp_ns: The stamp, ns.
-            segments: The efforts.
+            segments: The efforts. Those that start after the end of the command are dropped.
             validity: Validity of the command, or None for a command without an end.
             delay: Time after the state from which a command acts, s.
         """
+        end = None if validity is None else 1e-9 * validity.duration_ns
+        if end is not None:
+            segments = [row for row in segments if row.offset == 0.0 or row.offset < end - SAME]
         if self._sampled or len(segments) == 1:
             effort = segments[0].effort
             if self._sampled:
                 effort = mean_effort(later(list(segments), delay), self._period)
             self._commands.publish(effort_command(effort, validity))
             return [effort]
-        last = segments[-1].offset + self._period
-        end = None if validity is None else max(1e-9 * validity.duration_ns, last)
         self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
-        return [segment.effort for segment in segments]
+        return [effort for offset, effort in segments if offset < self._period + delay]
 
     def release(self) -> None:
         """End the current command. The simulator then applies its safe command immediately.

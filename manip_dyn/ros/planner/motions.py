@@ -39,8 +39,8 @@ class DepartingMotion(Protocol):
     def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
 
-    def segments(self, measured: MeasuredState) -> list[Segment]:
-        """Return the efforts for a measured state."""
+    def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
+        """Return the efforts for a measured state, until a time (s) after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class BrakingMotion:
         self._held = held
         self.arrived = False
 
-    def segments(self, measured: MeasuredState) -> list[Segment]:
+    def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
         """Return the efforts for a measured state."""
         fastest = float(np.abs(measured.v).max())
         if self._held is None and fastest > SLOW:
@@ -198,7 +198,7 @@ class FollowedMotion:
         """Return True: a trajectory may begin at any state."""
         return True
 
-    def segments(self, measured: MeasuredState) -> list[Segment]:
+    def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
         """Return the efforts for a measured state."""
         stamp, q, v = measured
         t = 1e-9 * (stamp - self._start_ns)
@@ -321,6 +321,7 @@ class PlannedMotion:
             reference=prepared.reference,
             noise=None if noise is None else np.array(noise),
         )
+        self._executor.prepare()
         self._began_ns = self._returns = 0
         self.rows = prepared.rows
         switches = [[round(t, 9) for t in times] for times in plan.switch_times]
@@ -382,19 +383,19 @@ class PlannedMotion:
             return None
         return self._began_ns + round(1e9 * self._executor.time_of(time)) - self._delay_ns
 
-    def segments(self, measured: MeasuredState) -> list[Segment]:
+    def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
         """Return the efforts for a measured state, see `PlanExecutor.segments`."""
         t = self._time(measured)
         if t >= 0.0 or self.departure is None:
             self.departure = None
-            return self._executor.segments(t, measured.q, measured.v)
+            return self._executor.segments(t, measured.q, measured.v, until)
         # Assume that the tracking error at the departure equals the current one.
         before, departure = self.departure.motion, self.departure
         q, v = before.planned(measured)
         there = departure.q + measured.q - q, before.pace.rate * departure.v + measured.v - v
-        after = self._executor.segments(0.0, *there)
+        after = self._executor.segments(0.0, *there, until + t)
         begun = [segment._replace(offset=segment.offset - t) for segment in after]
-        previous = before.segments(measured)
+        previous = before.segments(measured, until)
         return [segment for segment in previous if segment.offset < -t - SAME] + begun
 
     def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:

@@ -463,7 +463,7 @@ class PlannerStateMachine:
         """Publish the efforts of the motion for a state, and update the status."""
         motion, goal = self._motion, self.active_goal
         assert motion is not None
-        segments = motion.segments(measured)
+        segments = motion.segments(measured, 1e-9 * (self.arm.valid_ns or 0))
         if motion.arrived and self._pending is not None:
             self._plan(self._pending, measured)
         if motion.returned() and self._status.code != "off_plan":

@@ -396,7 +396,6 @@ class DynamicMode:
         if not repeated:
             self._time(stamp, now)
             self._fresh_at = now
-            self._end.received(stamp)
             self._delay.received(stamp, self._states.effort)
             self._watch_delay()
         self._received_at, self._measured = now, measured

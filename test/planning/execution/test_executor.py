@@ -193,3 +193,23 @@ def test_a_plan_with_steep_efforts_arrives_on_time():
     plan = md.plan_minimum_time(robot, [-3.0519, 0.8072], [1.8411, 0.0817])
     result = execute_in_loop(plan, Conditions(duration=plan.t_final + 0.2))
     assert np.abs(result.q[round(plan.t_final / 1e-3) + 2 :] - plan.qf).max() < Tuning.tolerance
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_an_arm_follows_its_plan_until_the_end_of_the_last_command(name):
+    """Regression: the last efforts acted beyond the next switch, and accelerated the arm."""
+    robot, plan = planned(name)
+    executor = PlanExecutor(robot, plan, 1e-3)
+    simulation = Simulation(robot, plan.q0, np.zeros(robot.n))
+    end, switch = 0.02, next(t for times in plan.switch_times for t in times if t > 0.02)
+    death = round(1e3 * (switch - 0.01))
+    for k in range(death + 1):
+        t = 1e-3 * k
+        segments = executor.segments(t, simulation.q, simulation.v, end)
+        times = [simulation.time_ns + round(1e9 * segment.offset) for segment in segments]
+        assert times[-1] < simulation.time_ns + 1e9 * end
+        simulation.law = md.Schedule(robot, times, [segment.effort for segment in segments])
+        simulation.advance(1_000_000 if k < death else round(1e9 * end))
+    q, v = plan.state(1e-9 * simulation.time_ns)
+    np.testing.assert_allclose(simulation.q, q, atol=1e-6)
+    np.testing.assert_allclose(simulation.v, v, atol=1e-4)
