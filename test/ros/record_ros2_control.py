@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -28,7 +29,12 @@ import yaml
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
-from controller_manager_msgs.srv import ListControllers, SwitchController
+from controller_manager_msgs.srv import (
+    ConfigureController,
+    ListControllers,
+    LoadController,
+    SwitchController,
+)
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import Ros
 from rclpy.action import ActionClient
@@ -56,6 +62,12 @@ AMPLITUDE = 0.6
 """Displacement of every joint by a trajectory, rad."""
 AT_REST = 0.01
 """Highest joint speed of an arm at rest, rad/s."""
+SUCCESSORS = (
+    "second_trajectory_controller",
+    "forward_position_controller",
+    "forward_velocity_controller",
+)
+"""Controllers that replace joint_trajectory_controller during a motion."""
 EXCESS = 0.1
 """Fraction of the weight that the efforts of a silent publisher exceed it by."""
 
@@ -86,7 +98,7 @@ class Arm:
     """The processes of a launch line, and a client of the controllers."""
 
     def __init__(self, ros, robot, command, environment, log):
-        """Launch the nodes and wait until the arm moves on command."""
+        """Launch the nodes."""
         self.ros, self.robot = ros, md.load_robot(robot)
         line = ["ros2", "launch", "manip_dyn", "ros2_control.launch.py"]
         self.process = subprocess.Popen(
@@ -118,8 +130,12 @@ class Arm:
             )
             action = f"{self.controller}/follow_joint_trajectory"
             self.client = ActionClient(ros.probe, FollowJointTrajectory, action)
-        ros.until(lambda: self.states and self.is_active(), "the controller is not active", 120.0)
-        ros.spin(2.0)
+
+    def until_active(self):
+        """Wait until the arm moves on command."""
+        active = lambda: self.states and self.is_active()  # noqa: E731
+        self.ros.until(active, "the controller is not active", 120.0)
+        self.ros.spin(2.0)
 
     def close(self):
         """End the processes of the launch line."""
@@ -212,6 +228,10 @@ class Arm:
         self.ros.until(reported, "no report of the simulator")
         return {v.key: v.value for v in reported()[-1].values}["state"]
 
+    def fastest_since(self, start):
+        """Return the highest joint speed, rad/s, since a wall-clock time."""
+        return max(float(np.abs(v).max()) for wall, _, _, v in self.states if wall >= start)
+
     def kill_manager(self):
         """Kill the controller manager (-9)."""
         os.kill(child_of(self.process.pid, "ros2_control_node"), signal.SIGKILL)
@@ -280,6 +300,36 @@ def deactivated(arm):
     return outcome
 
 
+def switched(arm):
+    """Trajectories whose controller is replaced by another one in their middle."""
+    rows = {}
+    for successor in SUCCESSORS:
+        load(arm, successor)
+        handle = arm.send(AMPLITUDE if len(rows) % 2 else -AMPLITUDE)
+        arm.until_fast()
+        speed, start, position = arm.speed, arm.states[-1][0], arm.q
+        switch(arm, activate_controllers=[successor], deactivate_controllers=[arm.controller])
+        answer, rest = arm.result(handle), arm.until_rest(start)
+        rows[successor] = {
+            **answer,
+            "speed": speed,
+            "fastest_after": arm.fastest_since(start),
+            "rest_after_s": rest,
+            "distance": float(np.abs(arm.q - position).max()),
+            "simulator": arm.condition(),
+        }
+        switch(arm, activate_controllers=[arm.controller], deactivate_controllers=[successor])
+        arm.ros.until(arm.is_active, "the controller is not active")
+    return rows
+
+
+def load(arm, name):
+    """Load and configure a controller."""
+    for kind, service in ((LoadController, "load"), (ConfigureController, "configure")):
+        request = kind.Request(name=name)
+        assert arm.ros.call(kind, f"controller_manager/{service}_controller", request).ok
+
+
 def switch(arm, **controllers):
     """Activate or deactivate controllers."""
     request = SwitchController.Request(strictness=SwitchController.Request.STRICT, **controllers)
@@ -290,11 +340,10 @@ def killed(arm):
     """SIGKILL of the controller manager in the middle of a trajectory."""
     arm.send(-AMPLITUDE)
     arm.until_fast()
-    speed, start, count = arm.speed, time.monotonic(), len(arm.states)
+    speed, start = arm.speed, arm.states[-1][0]
     arm.kill_manager()
     rest = arm.until_rest(start)
-    fastest = max(float(np.abs(state[3]).max()) for state in arm.states[count - 1 :])
-    row = {"speed": speed, "fastest_after": fastest, "rest_after_s": rest}
+    row = {"speed": speed, "fastest_after": arm.fastest_since(start), "rest_after_s": rest}
     return {**row, "simulator": arm.condition()}
 
 
@@ -332,9 +381,27 @@ def killed_in_motion(arm):
     return {"speed": speed, "rest_after_s": arm.until_rest(start), "simulator": arm.condition()}
 
 
-def without_gains(content):
+def no_gains(content):
     """Remove the gains of the velocity controller."""
     del content["velocity_trajectory_controller"]["ros__parameters"]["gains"]
+
+
+def lockstep(content):
+    """Advance the simulator by one period per command."""
+    content["/**/simulator"]["ros__parameters"]["mode"] = "lockstep"
+
+
+def successors(content):
+    """Add the controllers that replace the first one."""
+    manager = content["controller_manager"]["ros__parameters"]
+    first = content["joint_trajectory_controller"]["ros__parameters"]
+    manager["second_trajectory_controller"] = dict(manager["joint_trajectory_controller"])
+    content["second_trajectory_controller"] = {"ros__parameters": deepcopy(first)}
+    for kind in ("position", "velocity"):
+        name = f"forward_{kind}_controller"
+        manager[name] = {"type": "forward_command_controller/ForwardCommandController"}
+        options = {"joints": list(first["joints"]), "interface_name": kind}
+        content[name] = {"ros__parameters": options}
 
 
 TRAJECTORIES = {
@@ -349,13 +416,15 @@ RUNS = {
     **{f"position_{rate}": ("ur5", "position", rate, TRAJECTORIES) for rate in (100, 500, 1000)},
     **{f"effort_{rate}": ("pa10", "effort", rate, EFFORTS) for rate in (100, 500, 1000)},
     "velocity_500": ("ur5", "velocity", 500, {"goals": goals, "killed": killed}),
-    "velocity_500_without_gains": ("ur5", "velocity", 500, {"goals": goals}, without_gains),
+    "velocity_500_without_gains": ("ur5", "velocity", 500, {"goals": goals}, no_gains),
+    "lockstep_500": ("ur5", "position", 500, {"goals": goals}, lockstep),
+    "switched_500": ("ur5", "position", 500, {"switched": switched}, successors),
 }
 
 
 def run(name):
     """Return the outcome of a run."""
-    robot, command, rate, cases, *edits = RUNS[name]
+    robot, command, rate, cases, *edits = RUNS[name]  # at most one edit
     with (
         installed_at(rate, *edits) as environment,
         tempfile.TemporaryFile("w+") as log,
@@ -364,6 +433,7 @@ def run(name):
         arm = Arm(ros, robot, command, environment, log)
         outcomes = {}
         try:
+            arm.until_active()
             for case, function in cases.items():
                 if case == "killed":
                     share = arm.lowest_share()
@@ -380,7 +450,7 @@ def run(name):
         "robot": robot,
         "command": command,
         "rate": rate,
-        "edited": bool(edits),
+        "variant": " ".join(edit.__name__ for edit in edits).replace("_", " "),
         "lowest_real_time_share": share,
         "cases": outcomes,
         "log": summary(text),

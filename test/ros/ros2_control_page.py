@@ -16,6 +16,15 @@ TRAJECTORIES = (
     "highest speed after the kill, rad/s",
     "real time",
 )
+SWITCHES = (
+    "new controller",
+    "goal",
+    "speed at the switch, rad/s",
+    "highest speed afterwards, rad/s",
+    "time to rest, s",
+    "distance to rest, rad",
+    "state of the simulator",
+)
 EFFORTS = (
     "rate, Hz",
     "drift in 2 s of holding, rad",
@@ -32,11 +41,17 @@ def updated_page(page: str, data: dict) -> str:
 
 
 def tables(data: dict) -> str:
-    """Return the tables of trajectories and of efforts."""
+    """Return the tables of trajectories, switches and efforts."""
     runs = data["runs"].values()
     trajectories = [_trajectory_row(run) for run in runs if "goals" in run["cases"]]
+    switches = [
+        _switch_row(name, case)
+        for run in runs
+        for name, case in run["cases"].get("switched", {}).items()
+    ]
     efforts = [_effort_row(run) for run in runs if "held" in run["cases"]]
-    return _table(TRAJECTORIES, trajectories) + "\n" + _table(EFFORTS, efforts)
+    heads = ((TRAJECTORIES, trajectories), (SWITCHES, switches), (EFFORTS, efforts))
+    return "\n".join(_table(head, rows) for head, rows in heads if rows)
 
 
 def _table(head, rows):
@@ -51,7 +66,7 @@ def _trajectory_row(run):
     killed = cases.get("killed")
     commands = {"position": "positions, velocities", "velocity": "velocities"}[run["command"]]
     return (
-        commands + (", no gains" if run["edited"] else ""),
+        ", ".join(filter(None, (commands, run["variant"]))),
         f"{run['rate']}",
         f"{sum(goal['status'] == 'succeeded' for goal in goals)} of {len(goals)} succeeded",
         _largest(goals, "largest_error"),
@@ -61,7 +76,19 @@ def _trajectory_row(run):
         _rest(cases.get("deactivated")),
         _rest(killed),
         f"{killed['fastest_after']:.2g}" if killed else "",
-        f"{run['lowest_real_time_share']:.2f}",
+        _share(run),
+    )
+
+
+def _switch_row(name, case):
+    return (
+        name,
+        f"{case['status']} ({case['error_code']})",
+        f"{case['speed']:.2f}",
+        f"{case['fastest_after']:.2f}",
+        f"{case['rest_after_s']:.3f}",
+        f"{case['distance']:.2g}",
+        case["simulator"],
     )
 
 
@@ -69,8 +96,12 @@ def _effort_row(run):
     held = run["cases"]["held"]
     moved = f"{held['moved_in_silence']:.2g}"
     killed = _rest(run["cases"].get("killed"))
-    share = f"{run['lowest_real_time_share']:.2f}"
-    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed, share
+    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed, _share(run)
+
+
+def _share(run):
+    share = run["lowest_real_time_share"]
+    return "" if share is None else f"{share:.2f}"
 
 
 def _largest(rows, key):

@@ -291,6 +291,7 @@ def test_the_controllers_are_for_all_joints(robot):
     simulator = content["/**/simulator"]["ros__parameters"]
     assert len(simulator["initial_position"]) == len(names)
     assert simulator["control_period"] * 500 == 1.0
+    assert simulator["publish_tf"] == "never"  # robot_state_publisher publishes it
 
 
 def test_the_page_has_the_tables_of_the_recorded_runs():
