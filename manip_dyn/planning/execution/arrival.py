@@ -19,6 +19,8 @@ BREAKAWAY, NEAR = 0.9, 5.0
 STUCK, STIFFEST = 10.0, 0.25
 """Time at rest after which friction is fully compensated, in horizons, and the largest stiffness
 of the compensation times the horizon, relative to the damping."""
+RESTING = 0.5
+"""Integral gain of joints that are held by friction, relative to the largest stable one."""
 SETTLED = 1.0
 """Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
 
@@ -88,13 +90,22 @@ class Breakaway:
     The efforts have the sign of the position error, and are smaller than the friction. Near the
     goal they act like a spring of stiffness K. With a delay d of the feedback, it reduces the
     damping D by K d. Therefore K d is at most `STIFFEST` times D. The efforts increase with the
-    time at rest, because friction holds no joint that moves back and forth.
+    time at rest, because friction holds no joint that moves back and forth. If friction exceeds
+    the identified one, the integral of the feedback overcomes the difference. Its gain is larger
+    for joints at rest.
     """
 
     def __init__(self, tuning: Tuning, period: float, inertia: Vector):
         """Set gains, the control period (s), and the diagonal of the mass matrix (n,)."""
         self._tuning, self._period, self._inertia = tuning, period, inertia
         self._stuck = np.zeros(len(inertia))
+        largest = tuning.stiffness * tuning.damping
+        self._faster = max(RESTING * largest / max(tuning.integral, SAME) - 1.0, 0.0)
+
+    @property
+    def integration(self) -> Vector:
+        """Factors (n,) of the integral gain."""
+        return 1.0 + self._faster * self._stuck
 
     def efforts(
         self, error: Vector, is_slow: Vector, friction: Vector, noise: Vector, horizon: float

@@ -37,10 +37,13 @@ class EffortModel(NamedTuple):
     Attributes:
         mass_ratio: Ratio of the masses of the bodies to those of the model.
         friction: Dry friction (n,) in addition to that of the model, N m or N.
+        heaviest: Largest probable mass ratio of an arm without this friction, or 0 if such an arm
+            is improbable.
     """
 
     mass_ratio: float
     friction: Vector
+    heaviest: float = 0.0
 
     @classmethod
     def exact(cls, n: int) -> EffortModel:
@@ -51,6 +54,13 @@ class EffortModel(NamedTuple):
     def is_exact(self) -> bool:
         """Whether the arm does not deviate from its model."""
         return self.mass_ratio == 1.0 and not self.friction.any()
+
+    @property
+    def cautious(self) -> EffortModel:
+        """Model of the heaviest probable arm, whose friction does not help to brake."""
+        if self.heaviest <= self.mass_ratio:
+            return self
+        return EffortModel(self.heaviest, 0.0 * self.friction)
 
     def with_friction(self, friction: Vector, robot: Robot) -> EffortModel:
         """Return the model with another friction (n,), at most `MOST_FRICTION`, or 0."""

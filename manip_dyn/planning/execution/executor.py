@@ -577,6 +577,8 @@ class PlanExecutor:
         if updated_at is not None and integrates:
             error = q_ref - q
             if over and self._model.friction.any():
+                certain = np.abs(error) > SIGMAS * self._record.noise[0]
+                error = np.where(certain, self._breakaway.integration, 1.0) * error
                 error = self._arrival.unsettled(q - self.goal, v) * error
             self._feedback.integrate(error, t - updated_at)
         if over and not self.arrived and not self._monitor.stopped:

@@ -34,7 +34,7 @@ from manip_dyn.planning.execution.momentum_regression import PLAUSIBLE, Balance,
 from manip_dyn.planning.execution.segments import Segment
 from manip_dyn.robot import Robot
 
-CAPACITY = 96
+CAPACITY = 192
 """Number of recorded states."""
 LEAST_STATES = 4
 """Minimum number of periods for an identification."""
@@ -59,6 +59,8 @@ SIGNIFICANT = 25.0
 """Reduction of the residual (chi squared) from which a parameter is changed."""
 SIGNIFICANT_DELAY = 9.0
 """Reduction of the residual from which the delay is changed, if a parameter must change."""
+PROBABLE = 2.0
+"""Deviations of the mass ratio for which a motion must be able to brake."""
 NOISE_INTERVAL = 16
 """Number of states between estimates of the noise."""
 LEAST_NOISE_STATES, LOUDER = 32, 2.0
@@ -253,8 +255,8 @@ class MotionRecord:
         """Return delay, masses and friction, or None if there are not enough states.
 
         Args:
-            delay: The assumed delay, s. Another delay must be significantly more probable. It is
-                identified from records that contain the start of the motion, and later corrected.
+            delay: The assumed delay, s. Another delay must be significantly more probable. After
+                it has been identified, it is only corrected.
             longest: Longest possible delay, s.
             model: The assumed masses and friction.
         """
@@ -263,9 +265,10 @@ class MotionRecord:
         if self._complete:
             candidates = np.append(candidates, np.arange(0.0, longest, RESOLUTION))
         else:
+            low, high = 0.0, longest
             if not self._delay_is_known:
                 low, high = max(delay - SPREAD, 0.0), min(delay + SPREAD, longest)
-                candidates = np.append(candidates, np.arange(low, high, RESOLUTION))
+            candidates = np.append(candidates, np.arange(low, high, RESOLUTION))
             first = int(np.searchsorted(times, times[0] + candidates.max() - SAME))
         if count - 1 - first < LEAST_STATES:
             return None
@@ -281,7 +284,8 @@ class MotionRecord:
         weak = np.where(slides, drives, WEAK * robot.tau_max).min(axis=0)
         moves = slides | (np.abs(unexplained[0]) > weak) | (self.noise[1] > CREEP)
         # Friction holds a driven joint that has moved before. At the start, the delay holds it.
-        stands = (self.noise[1] > CREEP) | (not self._complete) | np.maximum.accumulate(slides)
+        started = (times[first + 1 :, None] > times[0] + longest) | (not self._complete)
+        stands = (self.noise[1] > CREEP) | started | np.maximum.accumulate(slides)
         unclear = moves * stands * (1.0 - np.abs(signs)) * spans
         impulses, momenta, rubbing, unclear = (
             np.cumsum(rows, axis=-2)
@@ -303,7 +307,7 @@ class MotionRecord:
             balance, robot.tau_max, noise + resolution, first_noise + resolution, *assumed
         )
         residuals = estimate.residuals
-        if not self._complete:
+        if not self._complete and not self._delay_is_known:
             residuals = residuals + ((candidates - delay) / LATER_DEVIATION) ** 2
         best = int(residuals.argmin())
         if (
@@ -333,7 +337,13 @@ class MotionRecord:
             friction = estimate.frictions[0] / inverse
             rests = np.maximum((~moves).sum(axis=0), 1)
             held = np.abs((~moves * unexplained[best]).sum(axis=0)) / rests
-            model = EffortModel(1.0 / inverse, friction)
+            # Under constant efforts from rest, a heavier arm without friction moves alike.
+            unlikely = float(estimate.frictionless_residuals[0] - estimate.residuals[0])
+            lightest = estimate.frictionless_ratios[0] - PROBABLE * estimate.deviations[0]
+            heaviest = 1.0 / max(1.0 + float(lightest), 1.0 - PLAUSIBLE)
+            if unlikely > SIGNIFICANT_DELAY:
+                heaviest = 0.0
+            model = EffortModel(1.0 / inverse, friction, heaviest)
             model = model.with_friction(np.maximum(friction, held), robot)
         return Identified(float(candidates[best]), model)
 

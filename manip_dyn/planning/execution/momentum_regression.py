@@ -58,12 +58,18 @@ class Fit(NamedTuple):
         ratios: Inverse mass ratios minus 1 (d,).
         frictions: Dry friction relative to the masses (d, n), N m or N.
         unchanged: Residual of the first candidate with the assumed masses and friction.
+        frictionless_residuals: Residuals (d,) without friction.
+        frictionless_ratios: Inverse mass ratios minus 1 (d,) without friction.
+        deviations: Standard deviations of these ratios (d,).
     """
 
     residuals: Vector
     ratios: Vector
     frictions: Matrix
     unchanged: float
+    frictionless_residuals: Vector
+    frictionless_ratios: Vector
+    deviations: Vector
 
 
 def fit(
@@ -89,31 +95,49 @@ def fit(
     """
     errors, impulses, directions, _ = balance
     prior = FRICTION_DEVIATION * limit
-    residuals, *_ = _solved(balance, prior, deviation, first)
+    residuals = _solved(balance, prior, deviation, first).residuals
     best = residuals.sum(axis=1).argmin()
     excess = residuals[best] / max(len(directions) - 3, 1)
     deviation = deviation * np.sqrt(np.maximum(excess, 1.0))
-    residuals, ratios, frictions, _ = _solved(balance, prior, deviation, first)
+    solved = _solved(balance, prior, deviation, first)
     assumed = errors[:1] + (1.0 - inverse) * impulses[:1] + friction * directions
-    *_, unchanged = _solved(
-        balance._replace(errors=assumed, impulses=impulses[:1]), prior, deviation, first
-    )
+    balance = balance._replace(errors=assumed, impulses=impulses[:1])
+    unchanged = _solved(balance, prior, deviation, first).unchanged
     unlikely = ((inverse - 1.0) / MASS_DEVIATION) ** 2 + ((friction / prior) ** 2).sum()
     return Fit(
-        residuals.sum(axis=1) + (ratios / MASS_DEVIATION) ** 2,
-        ratios,
-        frictions,
+        solved.residuals.sum(axis=1) + (solved.ratios / MASS_DEVIATION) ** 2,
+        solved.ratios,
+        solved.frictions,
         float(unchanged[0] + unlikely),
+        solved.frictionless + (solved.frictionless_ratios / MASS_DEVIATION) ** 2,
+        solved.frictionless_ratios,
+        solved.deviations,
     )
 
 
-def _solved(
-    balance: Balance, prior: Vector, deviation: Vector, first: Vector
-) -> tuple[Matrix, Vector, Matrix, Vector]:
-    """Return residuals (d, n) without those of the ratios, ratios (d,), frictions (d, n).
+class _Solution(NamedTuple):
+    """Coefficients, and residuals without those of the mass ratios; see `Fit`.
 
-    The last result (d,) are the residuals without mass ratio and friction.
+    Attributes:
+        residuals: Residuals of each joint (d, n).
+        ratios: Inverse mass ratios minus 1 (d,).
+        frictions: Dry friction relative to the masses (d, n), N m or N.
+        unchanged: Residuals without mass ratio and friction (d,).
+        frictionless: Residuals without friction (d,).
+        frictionless_ratios: Inverse mass ratios minus 1 without friction (d,).
     """
+
+    residuals: Matrix
+    ratios: Vector
+    frictions: Matrix
+    unchanged: Vector
+    frictionless: Vector
+    frictionless_ratios: Vector
+    deviations: Vector
+
+
+def _solved(balance: Balance, prior: Vector, deviation: Vector, first: Vector) -> _Solution:
+    """Solve for the coefficients of each candidate."""
     shape, count = balance.errors.shape[::2], len(balance.directions)
     sums = np.zeros((2, 3, *shape))  # products xx, xy, yy with and without friction
     of_x, of_y = np.zeros((2, *shape))
@@ -139,9 +163,24 @@ def _solved(
                 of_x[:, i], of_y[:, i] = x_part[:, 0], y_part[:, 0]
     xx, xy, yy = sums[0]
     for _ in range(2):
-        ratios = xy.sum(axis=1) / (xx.sum(axis=1) + MASS_DEVIATION**-2)
-        ratios = np.minimum(np.maximum(ratios, -PLAUSIBLE), PLAUSIBLE)
+        ratios = _ratios(xx, xy)
         frictions = prior * (ratios[:, None] * of_x - of_y)
         xx, xy, yy = np.where(frictions < 0.0, sums[1], sums[0])  # friction is not negative
     residuals = yy - ratios[:, None] * (2.0 * xy - ratios[:, None] * xx)
-    return residuals, ratios, np.maximum(frictions, 0.0), sums[1, 2].sum(axis=1)
+    alone = _ratios(sums[1, 0], sums[1, 1])
+    xx, xy, yy = sums[1].sum(axis=2)
+    return _Solution(
+        residuals,
+        ratios,
+        np.maximum(frictions, 0.0),
+        yy,
+        yy - alone * (2.0 * xy - alone * xx),
+        alone,
+        1.0 / np.sqrt(xx + MASS_DEVIATION**-2),
+    )
+
+
+def _ratios(xx: Matrix, xy: Matrix) -> Vector:
+    """Return inverse mass ratios minus 1 (d,) for products of each joint (d, n)."""
+    ratios = xy.sum(axis=1) / (xx.sum(axis=1) + MASS_DEVIATION**-2)
+    return np.minimum(np.maximum(ratios, -PLAUSIBLE), PLAUSIBLE)

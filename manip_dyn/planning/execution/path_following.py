@@ -227,12 +227,17 @@ class PlanPath:
         if len(times) == 1:
             standing = SampledMotion.standing(self._goal, model.holding(robot, self._goal))
             return PathMotion(standing, times, fastest)
-        efforts = PathComponents(*(rows[first - 1 :] for rows in self._components)).efforts(model)
+        components = PathComponents(*(rows[first - 1 :] for rows in self._components))
+        efforts = components.efforts(model)
+        checked, reserved = efforts, fraction * robot.tau_max
+        if model.cautious is not model:
+            pairs = zip(efforts, components.efforts(model.cautious), strict=True)
+            checked = PathEfforts(*(np.hstack(pair) for pair in pairs))
+            reserved = np.tile(reserved, 2)
         if not self._state(time)[1].any():
             rate = 0.0 if brakes else np.inf  # any rate
         squares, changes = np.full(len(times), rate**2), np.zeros(len(times) - 1)
-        limits = fraction * robot.tau_max, robot.tau_max
-        arrays = (*efforts, *limits, times, squares, changes)
+        arrays = (*checked, reserved, robot.tau_max, times, squares, changes)
         caps = fastest * (1.0 - margin * np.exp((time - times) / RECOVERY))
         count = time_path(*arrays, caps**2, brakes)
         times, squares, changes = times[: count + 1], squares[: count + 1], changes[:count]
@@ -272,13 +277,13 @@ def time_path(
     """Compute the rates along a path.
 
     Args:
-        quadratic: Coefficients (k, n) of r^2, see `PathEfforts`.
-        linear: Coefficients (k, n) of r.
-        static: Efforts (k, n) at rest.
-        tangent: Coefficients (k, n) of u.
-        doubt: Friction (k, n) that may not help to brake.
-        reserved: Effort limits (n,) minus the reserve for the feedback.
-        limit: Effort limits (n,).
+        quadratic: Coefficients (k, m) of r^2, see `PathEfforts`.
+        linear: Coefficients (k, m) of r.
+        static: Efforts (k, m) at rest.
+        tangent: Coefficients (k, m) of u.
+        doubt: Friction (k, m) that may not help to brake.
+        reserved: Effort limits (m,) minus the reserve for the feedback.
+        limit: Effort limits (n,) if the reserved ones are infeasible, for the first n columns.
         times: Plan times (k + 1,) at the boundaries of the cells, s. If the motion ends within a
             cell, the end of this cell is replaced.
         squares: Squared rates (k + 1,): the first entry is input, the others are output.

@@ -17,9 +17,12 @@ SAME = 1e-9
 """Difference below which times are equal, s. Commands have a resolution of one nanosecond."""
 ROUNDING = 1e-12
 """Fraction of the largest effort below which differences of efforts are rounding errors."""
-STEEP, PARTS = 1e-3, 4
-"""Change of the efforts in a cell, relative to their limits, above which it is divided, and the
-number of its parts."""
+STEEP = 1e-5
+"""Difference of the efforts in a cell, relative to their limits, above which the velocity in the
+middle of the cell differs from that of the plan."""
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
+MEAN, MOMENT = 0.5 * WEIGHTS, WEIGHTS * NODES
+"""Weights of the efforts at `NODES` for their mean and their first moment in a cell."""
 
 
 class SampledMotion(NamedTuple):
@@ -63,15 +66,17 @@ class SampledMotion(NamedTuple):
         """Sample a plan without the cache."""
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
-        times = cells(plan.knots, plan.t_final, spacing)
-        if plan.ramps is None:
-            times = divided(plan, times)
-        _, _, efforts = plan.at(0.5 * (times[:-1] + times[1:]))
-        if plan.ramps is not None:
-            times, efforts = in_two_steps(plan, times, efforts)
+        kernels = customize(plan.robot).unchecked
+        boundaries = cells(plan.knots, plan.t_final, spacing)
+        times, efforts = in_two_steps(plan, boundaries)
         q, v, _ = plan.at(times)
+        steps, middles = 0.5 * np.diff(efforts, axis=0), ~np.isin(times, boundaries)
+        steep = np.append(False, np.any(np.abs(steps) > STEEP * plan.robot.tau_max, axis=1))
+        for k in np.flatnonzero(middles[:-1] & steep):  # the velocity lags behind that of the plan
+            impulse = (times[k + 1] - times[k - 1]) / 8.0 * steps[k - 1]
+            v[k] -= np.linalg.solve(kernels.mass_matrix(q[k]), impulse)
         zero = np.zeros(len(plan.q0))
-        wait = customize(plan.robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
+        wait = kernels.inverse_dynamics(plan.q0, zero, zero)
         return cls(times, q, v, efforts, plan.hold, wait)
 
     @property
@@ -138,44 +143,29 @@ def _of(plan, spacing: float) -> SampledMotion:
     return SampledMotion.sampled(plan, spacing)
 
 
-def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
-    """Divide each cell that contains a ramp into two halves with different constant efforts.
+def in_two_steps(plan, times: Vector) -> tuple[Vector, Matrix]:
+    """Divide each cell in which the efforts of a plan vary into two halves with constant efforts.
 
-    A single constant effort has the impulse of the ramp, but its displacement differs by r h^3 /
-    12 (divided by the inertia) for a rate r and a duration h. Two efforts, r h / 3 below and above
-    the mean, result in the same impulse and the same displacement.
+    A single constant effort with the same impulse would displace the arm by another distance. Two
+    efforts, d below and above the mean, preserve impulse and displacement. With the scaled time x
+    from -1 to 1 of the cell, d is the integral of x times the effort. Both integrals are computed
+    by Gauss-Legendre quadrature, because the efforts are smooth between knots.
 
     Args:
-        plan: A plan with ramps.
+        plan: The plan.
         times: Boundaries of the cells (k + 1,), s.
-        efforts: Efforts at the midpoints of the cells (k, n).
 
     Returns:
         The new boundaries and efforts.
     """
-    third = changes(plan, times) / 3.0
-    steps = np.stack([efforts - third, efforts + third], axis=1).reshape(-1, efforts.shape[1])
-    halves = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
-    retained = np.ones(len(steps), dtype=bool)
-    retained[1::2] = np.any(np.abs(third) > ROUNDING * np.abs(efforts).max(), axis=1)
-    return halves[np.append(retained, True)], steps[retained]
-
-
-def divided(plan, times: Vector) -> Vector:
-    """Divide cells in which the efforts of a plan vary into `PARTS` equal parts.
-
-    The error of the displacement by constant efforts decreases with the square of this number.
-    """
-    steep = np.any(np.abs(changes(plan, times)) > STEEP * plan.robot.tau_max, axis=1)
-    steps = np.diff(times)[steep, None] * (np.arange(1.0, PARTS) / PARTS)
-    return np.sort(np.append(times, times[:-1][steep, None] + steps))
-
-
-def changes(plan, times: Vector) -> Matrix:
-    """Return the changes (k, n) of the efforts of a plan within cells with these boundaries, s."""
-    _, _, first = plan.at(np.nextafter(times[:-1], np.inf))
-    _, _, last = plan.at(np.nextafter(times[1:], 0.0))
-    return last - first
+    middles, halves = 0.5 * (times[:-1] + times[1:]), 0.5 * np.diff(times)
+    _, _, rows = plan.at((middles[:, None] + halves[:, None] * NODES).ravel())
+    rows = rows.reshape(len(middles), len(NODES), -1)
+    means, steps = (np.einsum("j,kji->ki", weights, rows) for weights in (MEAN, MOMENT))
+    efforts = np.stack([means - steps, means + steps], axis=1).reshape(-1, means.shape[1])
+    retained = np.ones(len(efforts), dtype=bool)
+    retained[1::2] = np.any(np.abs(steps) > ROUNDING * np.abs(means).max(), axis=1)
+    return np.sort(np.append(times, middles))[np.append(retained, True)], efforts[retained]
 
 
 def cells(knots: Vector, t_final: float, spacing: float) -> Vector:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn.ensembles import Conditions, execute
 from manip_dyn.planning import PlanExecutor
 from manip_dyn.simulation import Simulation
 
@@ -163,11 +164,24 @@ def test_a_joint_with_other_masses_does_not_pass_its_goal(scale):
     assert np.abs(rows[:, 1]).max() < 0.01
 
 
-def test_a_joint_held_by_friction_does_not_change_masses_and_friction():
-    """Regression: a ratio of 1.05 and friction of 1 %. The second joint hardly moves."""
+def test_a_joint_held_by_friction_does_not_change_the_masses():
+    """Regression: a ratio of 1.05. The second joint hardly moves at first."""
     robot = md.load_robot("ibm7535")
     plan = md.plan_zero_net_work(robot, [-0.9, 0.8], [0.7, 0.79])
-    real = md.load_robot("ibm7535", coulomb_friction=0.06 * robot.tau_max)
+    friction = np.array([0.0, 0.06]) * robot.tau_max
+    real = md.load_robot("ibm7535", coulomb_friction=friction)
     executor, _ = executed(robot, plan, real, extra=0.0)
-    assert executor.pace.mass_ratio == pytest.approx(1.0, abs=0.02)
-    np.testing.assert_allclose(executor.friction / robot.tau_max, 0.06, atol=0.02)
+    assert executor.pace.mass_ratio == pytest.approx(1.0, abs=1e-3)
+    np.testing.assert_allclose(executor.friction / robot.tau_max, [0.0, 0.06], atol=1e-3)
+
+
+@pytest.mark.parametrize("period", [1e-3, 4e-3])
+@pytest.mark.parametrize("scale", [1.2, 1.5])
+def test_a_heavier_joint_brakes_in_time(scale, period):
+    """Regression: it passed its goal by 0.16 rad, because friction was expected to brake it."""
+    robot = md.load_robot("one_link_horizontal")
+    plan = md.plan_zero_net_work(robot, [-2.0], [1.0])
+    conditions = Conditions(mass_scale=scale, control_period=period, duration=1.5 * plan.t_final)
+    run = execute(plan, conditions)
+    assert run.success
+    assert run.q.max() - plan.qf[0] < 1e-3

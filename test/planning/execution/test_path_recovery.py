@@ -152,3 +152,45 @@ def test_a_delay_is_not_mistaken_for_a_heavy_arm():
     run = execute_in_loop(plan, conditions)
     assert run.success
     assert deviation(plan, run.q[::5]) < 0.02
+
+
+def test_a_delay_is_identified_after_the_start():
+    """Regression: 0.12 rad from the path. The first efforts of this motion hardly change."""
+    robot = md.load_robot("ibm7535")
+    start, goal = [-2.5144913, 1.11732186], [0.22208651, -1.7883034]
+    plan = md.plan_zero_net_work(robot, start, goal)
+    conditions = Conditions(delay=5.6e-3, assumed_delay=0.0, duration=plan.t_final + 0.5)
+    run = execute_in_loop(plan, conditions)
+    assert run.success
+    assert deviation(plan, run.q[::5]) < 5e-3
+
+
+def test_noise_does_not_hide_heavier_masses():
+    """Regression: 0.4 rad from the path, and 0.14 rad beyond a position limit."""
+    robot = md.load_robot("ibm7535")
+    start, goal = [2.02810141, 2.86062848], [-2.98286574, -1.21403051]
+    plan = md.plan_zero_net_work(robot, start, goal)
+    conditions = Conditions(
+        friction=0.0057 * robot.tau_max,
+        delay=5.36e-3,
+        assumed_delay=0.0,
+        mass_scale=1.167,
+        position_noise=1e-3,
+        velocity_noise=0.02,
+        duration=plan.t_final + 1.0,
+        seed=10,
+    )
+    run = execute_in_loop(plan, conditions)
+    assert deviation(plan, run.q[::5]) < 0.02
+    assert np.all((run.q > robot.q_min - 1e-3) & (run.q < robot.q_max + 1e-3))
+
+
+def test_an_arm_overcomes_friction_near_its_goal():
+    """Regression: it was still 1.4e-4 rad from its goal after 9 s, without a reason."""
+    robot = md.load_robot("ur5")
+    start = [-2.82, 0.54, 1.68, -3.02, -0.92, 2.96]
+    goal = [-0.46, 0.36, -2.53, 1.48, 2.6, -0.48]
+    plan = md.plan_zero_net_work(robot, start, goal)
+    duration = plan.t_final + 2.0
+    run = execute_in_loop(plan, Conditions(friction=0.06 * robot.tau_max, duration=duration))
+    assert run.success
