@@ -148,9 +148,8 @@ class Arm:
     def _on_state(self, message):
         q, v = np.array(message.position), np.array(message.velocity)
         stamp = message.header.stamp
-        now = (time.monotonic(), stamp.sec + 1e-9 * stamp.nanosec)
         order = [message.name.index(name) for name in self.robot.joint_names]
-        self.states.append((*now, q[order], v[order]))
+        self.states.append((stamp.sec + 1e-9 * stamp.nanosec, q[order], v[order]))
 
     def _on_error(self, message):
         self.errors.append(np.abs(message.error.positions).max())
@@ -163,12 +162,12 @@ class Arm:
     @property
     def q(self):
         """The latest joint positions, rad."""
-        return self.states[-1][2]
+        return self.states[-1][1]
 
     @property
     def speed(self):
         """The latest joint speed, rad/s."""
-        return float(np.abs(self.states[-1][3]).max())
+        return float(np.abs(self.states[-1][2]).max())
 
     def lowest_share(self):
         """Return the lowest `real_time_share` that the simulator reported."""
@@ -210,13 +209,21 @@ class Arm:
         self.ros.until(lambda: time.monotonic() > end, "time stands still")
 
     def until_rest(self, start):
-        """Return the simulated time, s, from a wall-clock time until the arm is at rest."""
+        """Wait until the arm is at rest; return its motion before and after a wall-clock time.
+
+        Stamps of the simulator are wall-clock times, so states that arrive late do not matter.
+        """
         self.ros.until(lambda: self.speed < AT_REST, "the arm does not come to rest", 20.0)
         self.ros.spin(0.5)
         assert self.speed < AT_REST
-        after = [state for state in self.states if state[0] >= start]
-        moving = [state for state in after if np.abs(state[3]).max() >= AT_REST]
-        return round(moving[-1][1] - after[0][1], 4) if moving else 0.0
+        speeds = [(stamp, float(np.abs(v).max())) for stamp, _, v in self.states]
+        after = [(stamp, speed) for stamp, speed in speeds if stamp > start]
+        moving = [stamp for stamp, speed in after if speed >= AT_REST]
+        return {
+            "speed": [speed for stamp, speed in speeds if stamp <= start][-1],
+            "fastest_after": max(speed for _, speed in after),
+            "rest_after_s": round(moving[-1] - start, 4) if moving else 0.0,
+        }
 
     def condition(self):
         """Return the state that the simulator reports next."""
@@ -228,13 +235,11 @@ class Arm:
         self.ros.until(reported, "no report of the simulator")
         return {v.key: v.value for v in reported()[-1].values}["state"]
 
-    def fastest_since(self, start):
-        """Return the highest joint speed, rad/s, since a wall-clock time."""
-        return max(float(np.abs(v).max()) for wall, _, _, v in self.states if wall >= start)
-
     def kill_manager(self):
-        """Kill the controller manager (-9)."""
-        os.kill(child_of(self.process.pid, "ros2_control_node"), signal.SIGKILL)
+        """Kill the controller manager (-9); return the wall-clock time."""
+        pid = child_of(self.process.pid, "ros2_control_node")
+        os.kill(pid, signal.SIGKILL)
+        return time.time()
 
 
 def child_of(pid, name):
@@ -266,7 +271,7 @@ def violations(arm):
     names = arm.robot.joint_names
     tolerances = [JointTolerance(name=name, position=1e-9, velocity=1e-9) for name in names]
     path = arm.result(arm.send(-AMPLITUDE, path_tolerance=tolerances))
-    arm.until_rest(time.monotonic())
+    arm.until_rest(time.time())
     tolerances = [JointTolerance(name=name, position=1e-15) for name in names]
     goal = FollowJointTrajectory.Goal()
     goal.goal_time_tolerance.nanosec = 200_000_000
@@ -282,19 +287,18 @@ def cancelled(arm):
     """A trajectory that is cancelled in its middle."""
     handle = arm.send(-AMPLITUDE)
     arm.until_fast()
-    speed, start = arm.speed, time.monotonic()
+    start = time.time()
     handle.cancel_goal_async()
-    return {**arm.result(handle), "speed": speed, "rest_after_s": arm.until_rest(start)}
+    return {**arm.result(handle), **arm.until_rest(start)}
 
 
 def deactivated(arm):
     """A trajectory whose controller is deactivated in its middle, and its restart."""
     handle = arm.send(AMPLITUDE)
     arm.until_fast()
-    speed, start = arm.speed, time.monotonic()
+    start = time.time()
     switch(arm, deactivate_controllers=[arm.controller])
-    answer = arm.result(handle)
-    outcome = {**answer, "speed": speed, "rest_after_s": arm.until_rest(start)}
+    outcome = {**arm.result(handle), **arm.until_rest(start)}
     switch(arm, activate_controllers=[arm.controller])
     arm.ros.until(arm.is_active, "the controller is not active")
     return outcome
@@ -307,14 +311,11 @@ def switched(arm):
         load(arm, successor)
         handle = arm.send(AMPLITUDE if len(rows) % 2 else -AMPLITUDE)
         arm.until_fast()
-        speed, start, position = arm.speed, arm.states[-1][0], arm.q
+        start, position = time.time(), arm.q
         switch(arm, activate_controllers=[successor], deactivate_controllers=[arm.controller])
-        answer, rest = arm.result(handle), arm.until_rest(start)
         rows[successor] = {
-            **answer,
-            "speed": speed,
-            "fastest_after": arm.fastest_since(start),
-            "rest_after_s": rest,
+            **arm.result(handle),
+            **arm.until_rest(start),
             "distance": float(np.abs(arm.q - position).max()),
             "simulator": arm.condition(),
         }
@@ -340,11 +341,8 @@ def killed(arm):
     """SIGKILL of the controller manager in the middle of a trajectory."""
     arm.send(-AMPLITUDE)
     arm.until_fast()
-    speed, start = arm.speed, arm.states[-1][0]
-    arm.kill_manager()
-    rest = arm.until_rest(start)
-    row = {"speed": speed, "fastest_after": arm.fastest_since(start), "rest_after_s": rest}
-    return {**row, "simulator": arm.condition()}
+    start = arm.kill_manager()
+    return {**arm.until_rest(start), "simulator": arm.condition()}
 
 
 def weight(arm):
@@ -376,9 +374,8 @@ def publish(arm, efforts, duration):
 def killed_in_motion(arm):
     """SIGKILL of the controller manager while efforts accelerate the arm."""
     publish(arm, weight(arm) * (1.0 + EXCESS), 0.3)
-    speed, start = arm.speed, time.monotonic()
-    arm.kill_manager()
-    return {"speed": speed, "rest_after_s": arm.until_rest(start), "simulator": arm.condition()}
+    start = arm.kill_manager()
+    return {**arm.until_rest(start), "simulator": arm.condition()}
 
 
 def no_gains(content):
