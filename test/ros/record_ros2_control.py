@@ -205,8 +205,8 @@ class Arm:
 
     def until_fast(self):
         """Wait for the middle of the trajectory."""
-        end = time.monotonic() + 0.5 * DURATION
-        self.ros.until(lambda: time.monotonic() > end, "time stands still")
+        halfway = lambda: np.abs(self.q - self.goal).max() <= 0.5 * AMPLITUDE  # noqa: E731
+        self.ros.until(halfway, "the arm does not move", 20.0)
 
     def until_rest(self, start):
         """Wait until the arm is at rest; return its motion before and after a wall-clock time.
