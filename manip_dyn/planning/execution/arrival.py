@@ -102,10 +102,16 @@ class Breakaway:
         largest = tuning.stiffness * tuning.damping
         self._faster = max(RESTING * largest / max(tuning.integral, SAME) - 1.0, 0.0)
 
-    @property
-    def integration(self) -> Vector:
-        """Factors (n,) of the integral gain."""
-        return 1.0 + self._faster * self._stuck
+    def integration(self, error: Vector, noise: Vector) -> Vector:
+        """Return factors (n,) of the integral gain: above 1 for joints at rest near the goal.
+
+        Args:
+            error: Position errors (n,), rad or m.
+            noise: Standard deviations of the positions (n,), rad or m.
+        """
+        off = np.abs(error)
+        near = (off > SIGMAS * noise) & (off < NEAR * self._tuning.tolerance)
+        return 1.0 + self._faster * near * self._stuck
 
     def efforts(
         self, error: Vector, is_slow: Vector, friction: Vector, noise: Vector, horizon: float

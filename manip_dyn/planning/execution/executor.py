@@ -324,7 +324,7 @@ class PlanExecutor:
                 self._attribute_to_friction()
             else:
                 self._observer.observe(self._record, self.delay, self._model)
-        segments = self._tracked(t, q, v, max(self.horizon, until))
+        segments = self._tracked(t, q, v, until)
         self._record.command(segments)
         return segments
 
@@ -385,7 +385,7 @@ class PlanExecutor:
         return self._record
 
     # ------------------------------------------------------------------------------- tracking
-    def _tracked(self, t: float, q: Vector, v: Vector, end: float) -> list[Segment]:
+    def _tracked(self, t: float, q: Vector, v: Vector, until: float) -> list[Segment]:
         if self._moves_on and self._over(t) and not self._stopping:
             self.stop(t, q, v)
         if self._backup is not None and self._misses(t, q):
@@ -422,7 +422,7 @@ class PlanExecutor:
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
-        rows = self._followed.segments(t, end)
+        rows = self._followed.segments(t, max(self.horizon, until))
         correction = correction - self.disturbance
         if self._over(t):
             correction = correction - self._breakaway.efforts(
@@ -577,8 +577,7 @@ class PlanExecutor:
         if updated_at is not None and integrates:
             error = q_ref - q
             if over and self._model.friction.any():
-                certain = np.abs(error) > SIGMAS * self._record.noise[0]
-                error = np.where(certain, self._breakaway.integration, 1.0) * error
+                error = self._breakaway.integration(error, self._record.noise[0]) * error
                 error = self._arrival.unsettled(q - self.goal, v) * error
             self._feedback.integrate(error, t - updated_at)
         if over and not self.arrived and not self._monitor.stopped:

@@ -101,6 +101,24 @@ def test_delay_and_masses_are_distinguished_under_known_noise(seed):
     assert executor.pace.mass_ratio == pytest.approx(1.2, abs=0.2)
 
 
+def test_the_first_command_with_an_identified_delay_covers_the_delay():
+    """Regression: it covered one period, so the arm moved with wrong efforts for another one."""
+    robot, plan = planned()
+    simulation = Simulation(robot, plan.q0, np.zeros(2))
+    executor = PlanExecutor(robot, plan, PERIOD)
+    for number in range(60):
+        segments = executor.segments(number * PERIOD, simulation.q, simulation.v)
+        if executor.delay > 0.0:
+            break
+        simulation.law = md.Schedule(robot, [simulation.time_ns], [executor.reference.wait])
+        if number >= 10:
+            effort = executor.reference.efforts[0]
+            simulation.law = md.Schedule(robot, [simulation.time_ns], [effort])
+        simulation.advance(1_000_000)
+    assert executor.delay > 5 * PERIOD
+    assert segments[-1].offset >= executor.delay - 1e-9
+
+
 @pytest.mark.parametrize("stop", [2, 5, 8])
 def test_an_arm_with_an_unknown_delay_stops(stop):
     """Regression: it moved at constant speed and ignored the stop until then."""
