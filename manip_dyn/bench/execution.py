@@ -27,7 +27,7 @@ from manip_dyn.robot import load_robot
 ARMS = {"rr": 0.5, "ibm7535": 0.5, "ur5": 0.2, "pa10": 0.15, "panda": 0.1}
 """Fractions of minimum-time plans. They take longer to compute for arms with more joints."""
 DEVIATIONS = ("none", "friction", "delay", "masses", "noise", "all")
-PLANS, SEED = 40, 4022
+PLANS, SEED = 40, 6173
 """Plans of each arm, and seed of the postures."""
 FRICTION, DELAY, MASSES = 0.06, 0.01, 0.2
 """Largest friction relative to the effort limits, delay (s), and relative error of the masses."""
