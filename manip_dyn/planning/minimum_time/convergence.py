@@ -10,6 +10,9 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.certificate import Convergence, GridSearchSummary
 from manip_dyn.planning.minimum_time.nodes import derivatives_at, inverse_kernels_of
 from manip_dyn.planning.minimum_time.splines import (
+    FREE_EFFORT,
+    NEAR_POSITION,
+    NEAR_SPEED,
     GridSolution,
     RefinedSolution,
     efforts_of,
@@ -95,23 +98,25 @@ def convergence(
     )
 
 
-FREE_EFFORT = 0.9
-"""Normalized effort below which an effort counts as free of its limits."""
 FREE_FRACTION = 0.02
 """Fraction of the duration for which an effort must be undetermined."""
 
 
-def undetermined_fraction(robot: Robot, solved: GridSolution, near: float = 2e-5) -> float:
+def undetermined_fraction(robot: Robot, solved: GridSolution) -> float:
     """Return the fraction of the duration for which the conditions do not determine all efforts.
 
-    Each joint at a position or speed limit determines one effort between its limits. Where no
-    joint is at a limit, one singular effort is determined by its switching function.
+    Each joint at a position or speed limit determines one effort between its limits. If at least
+    two joints are not at a limit, their switching functions determine one singular effort.
     """
     loads = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
     free = np.count_nonzero(np.abs(loads) < FREE_EFFORT, axis=1)
-    at_limit = [np.abs(force) * near > solved.weight for force in (solved.place, solved.speed)]
+    at_limit = [
+        np.abs(force) * near > solved.weight
+        for force, near in ((solved.place, NEAR_POSITION), (solved.speed, NEAR_SPEED))
+    ]
     active = np.count_nonzero(np.hstack(at_limit), axis=1)
-    return float(np.mean(free > np.maximum(active, 1)))
+    singular = active < max(robot.n - 1, 1)
+    return float(np.mean(free > active + singular))
 
 
 FIT, LATER = (4, 40), 4

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise, product
+from functools import lru_cache
+from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,15 @@ from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.minimum_time.splines import BARRIER, CELLS, GridSolution, efforts_of
+from manip_dyn.planning.minimum_time.splines import (
+    BARRIER,
+    CELLS,
+    FREE_EFFORT,
+    NEAR_POSITION,
+    NEAR_SPEED,
+    GridSolution,
+    efforts_of,
+)
 from manip_dyn.planning.minimum_time.structures import (
     SINGULAR,
     Control,
@@ -184,9 +193,12 @@ class Holder(NamedTuple):
     end: int
 
 
-def at_limits(solved: GridSolution, near: float) -> Iterator[AtLimit]:
-    """Yield the intervals of joints at limits; `near` is the largest relative distance."""
-    for kind, force in ((Kind.POSITION, solved.place), (Kind.SPEED, solved.speed)):
+def at_limits(solved: GridSolution, position: float, speed: float) -> Iterator[AtLimit]:
+    """Yield the intervals of joints at limits, with the largest relative distances from them."""
+    for kind, force, near in (
+        (Kind.POSITION, solved.place, position),
+        (Kind.SPEED, solved.speed, speed),
+    ):
         for joint, side in product(range(force.shape[1]), (1.0, -1.0)):
             push = side * force[:, joint]
             nodes = np.flatnonzero(push * near > solved.weight)
@@ -197,23 +209,59 @@ def at_limits(solved: GridSolution, near: float) -> Iterator[AtLimit]:
                 yield AtLimit(joint, kind, side, first, last, most)
 
 
-def holding_efforts(at: AtLimit, inside: NDArray[np.bool_], brief: int) -> list[Holder]:
-    """Return the efforts that hold a joint, in sequence.
+def holding_efforts(
+    intervals: list[AtLimit], inside: NDArray[np.bool_], brief: int
+) -> list[list[Holder]]:
+    """Return the efforts that hold joints, in sequence, for each interval at a limit.
+
+    At each node every joint at a limit is assigned another effort between its limits.
 
     Args:
-        at: The joint at its limit.
+        intervals: The joints at their limits.
         inside: Whether efforts are between their limits at the nodes (nodes, n).
-        brief: Smallest number of nodes for which an effort holds the joint.
+        brief: Smallest number of nodes for which an effort holds a joint.
     """
-    others = [k for k in range(inside.shape[1]) if k != at.joint]
-    runs: list[list[int]] = []
-    for node in range(at.first, at.last + 1):
-        between = [k for k in (at.joint, *others) if inside[node, k]]
-        if not between:
+    runs: list[list[list[int]]] = [[] for _ in intervals]
+    for node in range(len(inside)):
+        here = [k for k, at in enumerate(intervals) if at.first <= node <= at.last]
+        if not here:
             continue
-        if not runs or runs[-1][0] not in between:
-            runs.append([between[0], node, 0])
-        runs[-1][2] += 1
+        efforts = assigned(
+            tuple(intervals[k].joint for k in here),
+            tuple(np.flatnonzero(inside[node]).tolist()),
+            tuple(runs[k][-1][0] if runs[k] else -1 for k in here),
+        )
+        for k, effort in zip(here, efforts, strict=True):
+            if effort >= 0:
+                if not runs[k] or runs[k][-1][0] != effort:
+                    runs[k].append([effort, node, 0])
+                runs[k][-1][2] += 1
+    return [_sequence(at, efforts, brief) for at, efforts in zip(intervals, runs, strict=True)]
+
+
+@lru_cache(maxsize=1024)
+def assigned(
+    joints: tuple[int, ...], inside: tuple[int, ...], previous: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return distinct efforts that hold joints, or -1 for joints without one.
+
+    The result has as few changes from the previous efforts as possible. New efforts are preferably
+    those of the joints.
+    """
+
+    def score(efforts: tuple[int, ...]) -> tuple[int, int, int]:
+        rows = list(zip(efforts, joints, previous, strict=True))
+        return (
+            sum(effort >= 0 for effort, _, _ in rows),
+            sum(effort == before for effort, _, before in rows if effort >= 0),
+            sum(effort == joint for effort, joint, _ in rows),
+        )
+
+    return max(permutations(inside + (-1,) * len(joints), len(joints)), key=score)
+
+
+def _sequence(at: AtLimit, runs: list[list[int]], brief: int) -> list[Holder]:
+    """Return the efforts that hold one joint from (effort, first node, number of nodes)."""
     holders: list[tuple[int, int]] = []
     for effort, node, count in runs:
         if count >= brief and not (holders and holders[-1][0] == effort):
@@ -250,8 +298,9 @@ class DetectionSettings(NamedTuple):
         long: Smallest number of nodes of a singular arc on 2048 cells; proportional to the square
             root of the number of cells.
         between: Normalized effort below which efforts are between their limits.
-        near: Scaled distance from a position or speed limit below which the limit is active, for
-            the barrier of the finest grid.
+        position: Relative distance from a position limit below which the limit is active, for the
+            barrier of the finest grid.
+        speed: The same for speed limits.
         is_touched: Whether contact points replace a boundary arc on which a single effort holds
             the joint at its limit indirectly, through the speed of another joint.
         is_apart: Whether an effort that holds a joint at a limit is never singular. The multiplier
@@ -260,29 +309,34 @@ class DetectionSettings(NamedTuple):
 
     brief: int = 3
     long: int = 24
-    between: float = 0.9
-    near: float = 2e-5
+    between: float = FREE_EFFORT
+    position: float = NEAR_POSITION
+    speed: float = NEAR_SPEED
     is_touched: bool = False
     is_apart: bool = False
 
 
 ALL_FULL = 10**6
 """Number of nodes of a singular arc that excludes singular arcs."""
-SETTINGS = (
-    DetectionSettings(),
-    DetectionSettings(near=2e-4),
-    DetectionSettings(near=3e-6),
-    DetectionSettings(between=0.98),
-    DetectionSettings(between=0.98, near=2e-4),
-    DetectionSettings(is_touched=True),
-    DetectionSettings(long=ALL_FULL),
-    DetectionSettings(long=ALL_FULL, near=2e-4),
-    DetectionSettings(long=ALL_FULL, between=0.98),
-    DetectionSettings(brief=0),
-    DetectionSettings(brief=64),
-    DetectionSettings(is_apart=True),
+SETTINGS = tuple(
+    settings._replace(speed=speed)
+    for speed in (NEAR_SPEED, 2e-5)
+    for settings in (
+        DetectionSettings(),
+        DetectionSettings(position=2e-4),
+        DetectionSettings(position=3e-6),
+        DetectionSettings(between=0.98),
+        DetectionSettings(between=0.98, position=2e-4),
+        DetectionSettings(is_touched=True),
+        DetectionSettings(long=ALL_FULL),
+        DetectionSettings(long=ALL_FULL, position=2e-4),
+        DetectionSettings(long=ALL_FULL, between=0.98),
+        DetectionSettings(brief=0),
+        DetectionSettings(brief=64),
+        DetectionSettings(is_apart=True),
+    )
 )
-"""Settings in order of trial. Other combinations certified none of 1,420 random goals."""
+"""Settings in order of trial."""
 
 
 Row = tuple[float, int, Control]
@@ -297,7 +351,9 @@ def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
     structures = list[Switching]()
     for settings in SETTINGS:
         settings = settings._replace(
-            long=max(round(finer * settings.long), 2), near=wider * settings.near
+            long=max(round(finer * settings.long), 2),
+            position=wider * settings.position,
+            speed=wider * settings.speed,
         )
         switching = _Detector(robot, solved, normalized, settings).switching()
         if not any(_are_alike(switching, previous) for previous in structures):
@@ -335,8 +391,10 @@ class _Detector:
     def switching(self) -> Switching:
         """Return the detected structure."""
         rows = list[Row]()
-        for at in at_limits(self._solved, self._settings.near):
-            holders = holding_efforts(at, self._inside, self._settings.brief)
+        settings = self._settings
+        intervals = list(at_limits(self._solved, settings.position, settings.speed))
+        sequences = holding_efforts(intervals, self._inside, settings.brief)
+        for at, holders in zip(intervals, sequences, strict=True):
             if not holders and self._settings.brief == 0:
                 holders = [Holder(at.joint, at.most, at.most + 1)]
             if self._settings.is_touched and self._is_indirect(at, holders):

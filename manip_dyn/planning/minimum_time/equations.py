@@ -211,7 +211,13 @@ def constrained_arc_of(robot: Robot) -> ConstrainedArc:
 def constrained(t, y, p, out):
     """Write the rates of (x, p), (4 n,), along a `ConstrainedArc`."""
     if p.joint[0] >= 0:
-        singular(y, p, out)
+        held = False
+        for k in range(p.held.shape[0]):
+            held = held or p.held[k] >= 0
+        if held:
+            singular_at_limit(y, p, out)
+        else:
+            singular(y, p, out)
     elif p.indirect[0] >= 0:
         indirect(y, p, out)
     else:
@@ -242,6 +248,47 @@ def singular(y, p, out):
     p.singular_effort[1] = full - without
     for i in range(4 * n):
         out[i] += fraction * (full_rates[i] - out[i])
+    for i in range(n):
+        p.forces[i] = 0.0
+    arc.tau[j] = fraction * p.limits[j]
+
+
+@compiled(short=True, python=False, counted=False)
+def singular_at_limit(y, p, out):
+    """Write the rates of (x, p) with a singular effort j while effort k holds joint i at a limit.
+
+    The force of the limit, which makes dS_k/dt zero, changes dS_j/dt in the ratio of two elements
+    of M^-1, (j, i) and (k, i). Otherwise as in `singular`.
+    """
+    arc, full_rates, rows, curves = p.arc, p.full_rates, p.rows, p.arc.curves
+    n, j = arc.tau.shape[0], p.joint[0]
+    arc.tau[j] = 0.0
+    boundary(y, p, out)
+    k = 0
+    while p.held[k] < 0:
+        k += 1
+    i, held_effort = p.held[k], arc.tau[k]
+    arc.tau[j] = p.limits[j]
+    boundary(y, p, full_rates)
+    gain, ratio = arc.slopes[2, k, i], arc.slopes[2, j, i] / arc.slopes[2, k, i]
+    for m in range(n):
+        arc.adjoint[m] = 1.0 if m == i else 0.0
+    second = arc.kernels.forward_dynamics_second_derivatives
+    call_kernel(second, (arc.q, arc.v, arc.tau, arc.adjoint, curves))
+    ratio_rate = 0.0
+    for m in range(n):
+        ratio_rate += (curves[2, j, 0, m] - ratio * curves[2, k, 0, m]) * arc.v[m] / gain
+    switching_rates(y, arc, rows)
+    without = full = -ratio_rate * rows[k, 0]
+    for m in range(4 * n):
+        without += (rows[j, 1 + m] - ratio * rows[k, 1 + m]) * out[m]
+        full += (rows[j, 1 + m] - ratio * rows[k, 1 + m]) * full_rates[m]
+    fraction = without / (without - full)
+    p.singular_effort[0] = fraction
+    p.singular_effort[1] = full - without
+    for m in range(4 * n):
+        out[m] += fraction * (full_rates[m] - out[m])
+    arc.tau[k] = held_effort + fraction * (arc.tau[k] - held_effort)
     arc.tau[j] = fraction * p.limits[j]
 
 

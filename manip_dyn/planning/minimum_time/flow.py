@@ -173,7 +173,7 @@ class ConstrainedFlow:
     @property
     def forces(self) -> Vector:
         """Contributions of the limits to -dp_v/dt (n,) at the last call of `rates`."""
-        return np.zeros(self.n) if self._arc.joint[0] >= 0 else self._arc.forces.copy()
+        return self._arc.forces.copy()
 
     @property
     def legendre_clebsch(self) -> float:
@@ -232,8 +232,8 @@ class Flow(PickledByArguments):
     def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
         """Return the flow for the controls (n,), or None if they are not supported.
 
-        Supported are full efforts with either one singular effort or any number of joints at
-        limits.
+        Supported are any number of joints at limits, or at most one of them with one singular
+        effort.
         """
         if are_full(controls):
             self._limit.choose(
@@ -241,7 +241,9 @@ class Flow(PickledByArguments):
             )
             return self._limit
         singular = sum(control.is_singular for control in controls)
-        if singular > 1 or (singular == 1 and any(control.is_at_limit for control in controls)):
+        limits = sum(control.is_at_limit for control in controls)
+        is_indirect = any(control.is_indirect for control in controls)
+        if singular > 1 or (singular == 1 and (limits > 1 or is_indirect)):
             return None
         self._constrained.choose(controls)
         return self._constrained
@@ -325,8 +327,7 @@ def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory 
     The result is None if the controls of an arc are not supported or the integration fails.
     """
     n, arcs = len(start), extremal.switching.arcs()
-    jumping = zip(extremal.switching.jumps(), extremal.jumps, strict=True)
-    after = {arc + 1: (component, jump) for (arc, component), jump in jumping}
+    jumping = list(zip(extremal.switching.jumps(), extremal.jumps, strict=True))
     count = SAMPLES * len(arcs)
     states, rates = np.empty((2, count, 4 * n))
     normalized, forces = np.empty((2, count, n))
@@ -336,9 +337,9 @@ def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory 
         flow = flows.along(controls)
         if flow is None:
             return None
-        if arc in after:
-            y = y.copy()
-            y[after[arc][0]] += after[arc][1]
+        y = y.copy()
+        for (switch, component), jump in jumping:
+            y[component] += jump if switch == arc - 1 else 0.0
         for k in range(SAMPLES):
             state = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
             if state is None:

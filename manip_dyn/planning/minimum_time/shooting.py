@@ -41,6 +41,7 @@ from manip_dyn.planning.minimum_time.structures import (
     Kind,
     Switching,
     full,
+    held_throughout,
     is_smooth,
 )
 from manip_dyn.robot import Robot
@@ -66,27 +67,31 @@ class SwitchConditions:
         self._gains = np.diag(inverse) * limits
 
     def at(
-        self, y: Vector, joint: int, before: Control, value: Control, after: Controls
+        self, y: Vector, joint: int, previous: Controls, value: Control, after: Controls
     ) -> list[Condition]:
         """Return the conditions at a switch.
 
         The conditions are a zero switching function; a zero rate of it where a singular arc ends;
         a zero distance from the limit where a joint leaves it or has a contact point; and a zero
-        acceleration where the joint enters or leaves smoothly.
+        acceleration where the joint enters or leaves smoothly. The switching functions of efforts
+        that hold other joints remain zero.
         """
-        n = self.n
+        n, before = self.n, previous[joint]
         q, v, p_q, p_v = y.reshape(4, n).copy()
         if before.is_full and value.is_full:
             return [self._switching_function(q, v, p_v, joint)]
         if before.is_singular:
-            row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
-            return [(self._weight, float(row[0]), row[1:])]
+            return [self._rate_of_switching_function(q, v, p_q, p_v, joint, after)]
         conditions: list[Condition] = []
         if value.kind == Kind.CONTACT_SPEED or is_smooth(before, value):
             holding = value if value.is_boundary_arc_of_speed else before
             held, free = holding.held_or_own(joint), list(after)
             free[joint] = before if before.is_full else after[joint]
             conditions.append((1.0 / self._gains[held], *self._acceleration(y, held, tuple(free))))
+            conditions += [
+                self._switching_function(q, v, p_v, effort)
+                for effort, _ in held_throughout(previous, after, joint)
+            ]
         limiting = value if value.is_contact else before
         if limiting.is_at_limit:
             held = limiting.held_or_own(joint)
@@ -103,6 +108,28 @@ class SwitchConditions:
                 conditions.append((1.0, float(q[held] - position), unit[held]))
             return conditions
         return [*conditions, self._switching_function(q, v, p_v, joint)]
+
+    def _rate_of_switching_function(
+        self, q: Vector, v: Vector, p_q: Vector, p_v: Vector, joint: int, after: Controls
+    ) -> Condition:
+        """Return weight, rate and derivatives (4 n,), with the force of a limit, if there is one.
+
+        See `equations.singular_at_limit`.
+        """
+        rows = self._kernels.switching_rates(q, v, p_q, p_v)
+        row = rows[joint]
+        holders = [k for k, c in enumerate(after) if k != joint and c.is_at_limit]
+        if len(holders) == 1:
+            (k,) = holders
+            n, held = self.n, after[k].held_or_own(k)
+            inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2]
+            unit = np.eye(n)[held]
+            curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, unit)[2, :, 0]
+            ratio = inverse[joint, held] / inverse[k, held]
+            by_q = (curves[joint] - ratio * curves[k]) / inverse[k, held]
+            row = row - ratio * rows[k]
+            row[1 : 1 + n] -= rows[k, 0] * by_q
+        return self._weight, float(row[0]), row[1:]
 
     def _switching_function(self, q: Vector, v: Vector, p_v: Vector, joint: int) -> Condition:
         """Return weight, value and derivatives (4 n,), which do not depend on the efforts."""
@@ -298,9 +325,7 @@ class Shooter:
                         by_unknown[component, column] += 1.0
                 if _has_zero_rate(arcs, arc, joint):
                     continue
-                conditions = self._conditions.at(
-                    y, joint, controls[joint], value, arcs[arc + 1][2]
-                )
+                conditions = self._conditions.at(y, joint, controls, value, arcs[arc + 1][2])
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)

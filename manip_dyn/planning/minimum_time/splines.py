@@ -88,6 +88,12 @@ CELLS = (128, 512, 2048)
 """Numbers of cells of the grids on which motions are refined."""
 BARRIER = 1e-5
 """Final weight of the barrier on the last grid, times its cells and joints."""
+FREE_EFFORT = 0.9
+"""Normalized effort below which an effort is between its limits."""
+NEAR_POSITION, NEAR_SPEED = 2e-5, 1e-3
+"""Relative distances from position and speed limits below which a limit is active, for the barrier
+of the finest grid. Between two nodes a joint passes more than the second distance unless it is at
+its speed limit. Near a contact point a joint is close to its position limit for many nodes."""
 SETTLED = 1e-3
 """Predicted decrease, relative to the barrier weight, at which an exact solution has converged."""
 

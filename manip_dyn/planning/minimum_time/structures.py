@@ -195,6 +195,15 @@ def controls_after(controls: Controls, joint: int, control: Control) -> Controls
     return tuple(after)
 
 
+def held_throughout(before: Controls, after: Controls, joint: int) -> list[tuple[int, int]]:
+    """Return the efforts that hold a joint at a speed limit before and after a switch of `joint`.
+
+    The second number is the held joint. The effort `joint` is not included.
+    """
+    limits = [(k, control.held_at_speed(k)) for k, control in enumerate(before) if k != joint]
+    return [(k, limit[0]) for k, limit in limits if limit and after[k].held_at_speed(k) == limit]
+
+
 def effort_signs(controls: Sequence[Control]) -> Vector:
     """Return the signs of full efforts (n,); 0 for singular efforts and boundary arcs."""
     return np.array([control.direction if control.is_full else 0.0 for control in controls])
@@ -232,7 +241,8 @@ class Switching(NamedTuple):
         The costate of a joint's position jumps where the joint leaves a position limit or has a
         contact point with it. The costate of its speed jumps at a contact point with a speed
         limit, at a smooth entry or exit, and at a handover where the previous effort has reached
-        its limit.
+        its limit. The costates of the speeds of other joints at speed limits then jump, too,
+        because the switching functions of the efforts that hold them remain zero.
         """
         n, arcs, jumps = len(self.controls), self.arcs(), []
         for switch, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
@@ -241,11 +251,14 @@ class Switching(NamedTuple):
                 jumps.append((switch, 2 * n + joint))
             elif before.is_boundary_arc_of_position:
                 jumps.append((switch, 2 * n + before.held_or_own(joint)))
-            elif value.kind == Kind.CONTACT_SPEED:
-                jumps.append((switch, 3 * n + joint))
-            elif is_smooth(before, value):
-                holding = value if value.is_boundary_arc_of_speed else before
-                jumps.append((switch, 3 * n + holding.held_or_own(joint)))
+            elif value.kind == Kind.CONTACT_SPEED or is_smooth(before, value):
+                holding = value if value.is_about_speed else before
+                held = [holding.held_or_own(joint)]
+                held += [
+                    limit
+                    for _, limit in held_throughout(arcs[switch][2], arcs[switch + 1][2], joint)
+                ]
+                jumps += [(switch, 3 * n + component) for component in held]
         return jumps
 
     def per_joint(self) -> list[list[float]]:
