@@ -9,6 +9,9 @@ from manip_dyn.control.computed_torque import (
 from manip_dyn.control.computed_torque import (
     delay_margin as delay_margin,
 )
+from manip_dyn.control.computed_torque import (
+    reduced_feedback as reduced_feedback,
+)
 from manip_dyn.control.continuity import MeasuredState as MeasuredState
 from manip_dyn.control.continuity import reset_reason as reset_reason
 from manip_dyn.control.joint_drives import (

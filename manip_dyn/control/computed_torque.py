@@ -147,6 +147,24 @@ def delay_margin(stiffness: float, damping: float, period: float) -> float:
     return max(float(margin) - 0.5 * period, 0.0)
 
 
+def reduced_feedback(
+    stiffness: float, damping: float, period: float, delay: float
+) -> tuple[float, float]:
+    """Return the largest feedback up to the given one whose delay margin is at least `delay`, s.
+
+    Both poles are scaled by the same factor, and the phase margin is unchanged.
+
+    Args:
+        stiffness: Feedback K of the positions, 1/s^2.
+        damping: Feedback D of the velocities, 1/s.
+        period: Time for which each effort is held, s.
+        delay: The delay, s.
+    """
+    half = 0.5 * period
+    factor = (delay_margin(stiffness, damping, period) + half) / (delay + half)
+    return (stiffness, damping) if factor >= 1.0 else (stiffness * factor**2, damping * factor)
+
+
 def unstable_feedback(stiffness: float, damping: float, period: float) -> str:
     """Return an error message if the sampled feedback is unstable, otherwise ""."""
     d, k = damping * period, stiffness * period**2

@@ -106,6 +106,7 @@ VALUE_DESCRIPTIONS = {
     "share": "number",
     "silence": "number",
     "topic": "topic",
+    "unknown": "reason and reduced gains",
 }
 """Descriptions of the values in messages, for the tables in the documentation."""
 

@@ -68,6 +68,9 @@ class CommandEnd:
         return Validity(stamp_ns, duration, min(deadline, duration))
 
 
+UNKNOWN = 0.06
+"""Delay up to which the feedback is stable while the delay is unknown, s. Commands that are later
+than half the delay margin are then dropped."""
 LOST = 1.0
 """Smallest time without the effect of a command after which a control loop has failed, s."""
 
@@ -108,6 +111,8 @@ class LoopDelay:
         seconds: Median delay in the last `WINDOW` s of stamps; None before the first result.
         ineffective: Time without an effective command, s: the number of states since the last one
             in which a command acted, times the period. 0 before the first effect.
+        is_known: Whether efforts in joint states have shown the effect of a command. A result
+            expires after `WINDOW` if joint states no longer contain efforts.
     """
 
     def __init__(self, robot: Robot, period: float):
@@ -116,7 +121,9 @@ class LoopDelay:
         self._sent: dict[tuple[float, ...], SentEfforts] = {}
         self._order: deque[tuple[float, ...]] = deque()
         self._delays: deque[tuple[int, float]] = deque()
-        self._effective = False
+        self._effect_ns = self._newest_ns = 0
+        self._first_ns: int | None = None
+        self.is_known = False
         self.seconds: float | None = None
         self.ineffective = 0.0
 
@@ -125,7 +132,15 @@ class LoopDelay:
         self._sent.clear()
         self._order.clear()
         self._delays.clear()
-        self.seconds, self._effective, self.ineffective = None, False, 0.0
+        self._first_ns = None
+        self.seconds, self.is_known, self.ineffective = None, False, 0.0
+
+    def unknown(self) -> str:
+        """Return why the delay is unknown after `LOST` s of commands, or ""."""
+        if self.is_known or self._first_ns is None:
+            return ""
+        late = self._newest_ns - self._first_ns > 1e9 * LOST
+        return "no effort in joint states equals that of a command" if late else ""
 
     def failure(self, margin: float, gains: str) -> str:
         """Describe an unstable loop or commands without effect; return "" for a working loop.
@@ -141,6 +156,7 @@ class LoopDelay:
 
     def sent(self, stamp_ns: int, effort: Vector) -> None:
         """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
+        self._first_ns = stamp_ns if self._first_ns is None else self._first_ns
         key = tuple(np.clip(effort, -self._limits, self._limits).tolist())
         before = self._sent.get(key)
         if before is None:
@@ -152,12 +168,17 @@ class LoopDelay:
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Look for the command that has the efforts (n,) of a state with a new stamp, ns."""
+        self._newest_ns = stamp_ns
         if effort is None:
+            if self.is_known and stamp_ns - self._effect_ns > 1e9 * WINDOW:
+                self.restart()
             return
         sent = self._sent.get(tuple(effort))
-        if sent is not None and stamp_ns - sent.stamp_ns < 1e9 * LOST:
-            self._effective, self.ineffective = True, 0.0
-        elif self._effective:
+        if sent is not None and stamp_ns - sent.stamp_ns >= 1e9 * LOST:  # a gap of the stamps
+            sent = None
+        if sent is not None:
+            self.is_known, self.ineffective, self._effect_ns = True, 0.0, stamp_ns
+        elif self.is_known:
             self.ineffective += self._period
         if sent is None or sent.repeated or sent.stamp_ns >= stamp_ns:
             return

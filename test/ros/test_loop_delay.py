@@ -1,5 +1,7 @@
 """Delay between joint states and the effect of commands: measured, bounded and reported."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -11,7 +13,7 @@ from std_srvs.srv import Trigger
 from targets import CIRCLE, START
 
 import manip_dyn as md
-from manip_dyn.control import delay_margin
+from manip_dyn.control import delay_margin, reduced_feedback
 from manip_dyn.ros import (
     BangBangPlannerNode,
     ClikTrackerNode,
@@ -55,6 +57,46 @@ def test_the_delay_is_measured_from_efforts_in_states(periods):
     for k in range(100, 130):
         loop.received(k * 10_000_000, [7.0, 7.0])
     assert loop.ineffective == pytest.approx(0.3)
+
+
+def test_a_gap_of_the_stamps_is_no_delay():
+    """Regression: after a suspension of the simulator, the tracker braked until a reset."""
+    loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)
+    for k in range(20):
+        loop.received(k * 10_000_000, (effort + k - 1).tolist())
+        loop.sent(k * 10_000_000, effort + k)
+    for k in range(320, 340):
+        loop.received(k * 10_000_000, (effort + 19).tolist())
+    assert loop.seconds == 0.0
+
+
+def test_the_delay_is_unknown_without_efforts_in_states():
+    loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)
+    for k in range(99):
+        loop.received(k * 10_000_000, None)
+        loop.sent(k * 10_000_000, effort + k)
+    assert not loop.is_known
+    assert not loop.unknown()  # it may still be measured
+    for k in range(99, 120):
+        loop.received(k * 10_000_000, None)
+    assert "no effort in joint states" in loop.unknown()
+    for k in range(120, 130):
+        loop.received(k * 10_000_000, (effort + k - 1).tolist())
+        loop.sent(k * 10_000_000, effort + k)
+    assert loop.is_known
+    assert loop.seconds == 0.0
+    for k in range(130, 160):
+        loop.received(k * 10_000_000, None)
+    assert not loop.is_known
+    assert loop.seconds is None
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.06, 0.5])
+def test_reduced_feedback_has_the_required_delay_margin(delay):
+    stiffness, damping = reduced_feedback(400.0, 40.0, PERIOD, delay)
+    margin = delay_margin(400.0, 40.0, PERIOD)
+    assert delay_margin(stiffness, damping, PERIOD) == pytest.approx(max(margin, delay))
+    assert (stiffness, damping) == pytest.approx((0.25 * damping**2, damping))
 
 
 def test_a_command_ends_after_its_periods_and_the_delay():
@@ -140,6 +182,67 @@ def test_the_tracker_brakes_until_a_reset_if_the_loop_is_too_late(ros, delay):
     loop.until_reported("tracking", DiagnosticStatus.OK)
     loop.late(2)
     loop.until_reported("delayed", DiagnosticStatus.WARN)
+
+
+def spoiled(loop, periods):
+    """Let states be late, noisy and without efforts from now on, and lose 30 % of them."""
+    rng, queue = np.random.default_rng(0), deque()
+
+    def spoil(state):
+        n = len(state.position)
+        q = np.add(state.position, 1e-3 * rng.normal(size=n))
+        v = np.add(state.velocity, 2e-2 * rng.normal(size=n))
+        queue.append(JointState(header=state.header, name=state.name, position=q, velocity=v))
+        late = [queue.popleft()] if len(queue) > periods else []
+        return late if rng.random() > 0.3 else []
+
+    loop.spoil = spoil
+
+
+@pytest.mark.parametrize("delay", [3, 6])
+def test_a_tracker_with_an_unknown_delay_does_not_oscillate(ros, delay):
+    """Regression: the energy rose to 16 times its value with a delay of three periods."""
+    circle = CIRCLE | {"posture": START, "posture_gain": 1.0}
+    loop = DelayedLoop(ros, ClikTrackerNode, "pa10", START, mode="dynamic", step=PERIOD, **circle)
+    loop.run(3.4)
+    loop.until_reported("tracking", DiagnosticStatus.OK)
+    count, since = len(loop.states), len(loop.reports)
+    spoiled(loop, delay)
+    loop.run(4.0)  # the energy of the undisturbed motion is at most 2.04 times that at the fault
+    energies = loop.energies[count - 1 :]
+    assert max(energies) <= 1.25 * 2.04 * energies[0]
+    ros.until(lambda: len(loop.reported(since)) > 3, "no reports")
+    levels = [level for _, level in loop.reported(since)]
+    assert DiagnosticStatus.OK not in levels[2:]  # the first reports may precede the fault
+
+
+@pytest.mark.parametrize(("announced", "state"), [("auto", "unknown_delay"), (0.0, "tracking")])
+def test_a_tracker_reports_an_unknown_delay(ros, announced, state):
+    loop = DelayedLoop(
+        ros,
+        ClikTrackerNode,
+        "pa10",
+        START,
+        mode="dynamic",
+        step=PERIOD,
+        transport_delay=announced,
+        **CIRCLE,
+    )
+    loop.spoil = lambda state: [without_efforts(state)]
+    level = DiagnosticStatus.OK if state == "tracking" else DiagnosticStatus.WARN
+    loop.until_reported(state, level)
+    values = next(m.status[0].values for m in reversed(loop.reports) if is_of(loop, m))
+    margin = next(float(v.value) for v in values if v.key == "delay margin [s]")
+    assert margin == pytest.approx(0.06 if announced == "auto" else delay_margin(400, 40, PERIOD))
+
+
+def without_efforts(state):
+    state.effort = []
+    return state
+
+
+def is_of(loop, message):
+    return message.status[0].name == loop.name
 
 
 class PlannedLoop(DelayedLoop):

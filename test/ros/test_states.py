@@ -66,6 +66,7 @@ FACTS = [
         "path: 0.1 m and 0 rad away",
     ),
     (TrackerFacts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
+    (TrackerFacts(unknown="reduced gains"), "unknown_delay", WARN, "reduced gains"),
     (TrackerFacts(overruns=1), "overruns", WARN, "recent overruns: 1"),
     (TrackerFacts(paused=True), "paused", OK, "paused"),
     (

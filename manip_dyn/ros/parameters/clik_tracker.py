@@ -36,7 +36,7 @@ from manip_dyn.ros.parameters.common import (
     joint_array,
     scene_from,
 )
-from manip_dyn.ros.parameters.declaration import Numbers, default_of, parameter
+from manip_dyn.ros.parameters.declaration import NumberOrWord, Numbers, default_of, parameter
 from manip_dyn.ros.parameters.path import PathParameters, path_from
 
 
@@ -239,6 +239,16 @@ class ClikTrackerParameters(
         1e-3,
         1e6,
         dynamic=True,
+    )
+    transport_delay: NumberOrWord = parameter(
+        "auto",
+        "Delay from a joint state to the effect of its command in dynamic mode; auto: measured "
+        "from the efforts in joint states; while it is unknown, the feedback is reduced to gains "
+        "that are stable up to a delay of 0.06 s",
+        "s",
+        0.0,
+        1.0,
+        choices=("auto",),
     )
     effort_rate: float = parameter(
         default_of(ComputedTorque, "effort_rate"),

@@ -18,7 +18,6 @@ from std_msgs.msg import Float64MultiArray
 from manip_dyn.clik import TrackingSample, task_error, tool_pose
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.codegen import customize
-from manip_dyn.control.computed_torque import delay_margin
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_drives import RATE, Brake
 from manip_dyn.control.state_estimation import StateEstimator
@@ -30,13 +29,15 @@ from manip_dyn.ros.diagnostics import (
     other_publishers,
 )
 from manip_dyn.ros.joint_states import JointStateSubscription, estimate_values
-from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay, excess
 from manip_dyn.ros.messages.joints import (
     effort_command,
     joint_state,
     release_command,
 )
-from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
+from manip_dyn.ros.parameters.clik_tracker import (
+    ClikTrackerParameters,
+    driver_from,
+)
 from manip_dyn.ros.robot_topics import Transforms
 from manip_dyn.ros.runtime.execution import ThrottledWarning, publish_last, unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import (
@@ -51,6 +52,7 @@ from manip_dyn.ros.runtime.threads import (
     skip_message,
     tolerated_lateness,
 )
+from manip_dyn.ros.tracker.control_loop import ControlLoop
 from manip_dyn.ros.tracker.topics import TrackerFacts
 
 
@@ -248,8 +250,6 @@ class KinematicMode:
         self._calls.sampled(stamp, sample)
 
 
-GAINS = "'joint_stiffness' and 'joint_damping'"
-"""Names of the gains that determine the delay margin."""
 STANDING = 0.5
 """Wall time with equal stamps of the joint states after which stopped time is reported, s."""
 SEND_AGAIN = 20
@@ -287,10 +287,9 @@ class DynamicMode:
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
         self._answered_ns: int | None = None
-        self._delay = LoopDelay(self._robot, parameters.step)
-        self._end = CommandEnd(parameters.command_periods, parameters.step)
         self._late, self._late_brake = "", Brake(customize(self._robot), period=parameters.step)
         self._estimator = StateEstimator(self._robot, parameters.velocity_window)
+        self._loop = ControlLoop(self._driver.controller, self._estimator, parameters)
         self._states = JointStateSubscription(
             node, self._estimator, self._robot, self._on_state, self._warn_dropped
         )
@@ -325,11 +324,12 @@ class DynamicMode:
             outside=joints_outside_limits(self._robot, q),
             unheard=topic if self._unsubscribed else "",
             late=self._late,
-            delayed=excess(self._delay.seconds, 0.5 * self._margin, self._margin, GAINS),
+            delayed=self._loop.delayed(),
             braking=fastest_joint(self._robot, v) if self._driver.braking else "",
             others=other_publishers(self._node, topic),
             topic=topic,
             approaching=self._distance(q) if led and not self._reference.on_path else "",
+            unknown=self._loop.unknown(),
             overruns=overruns,
             standing=stood if stood > STANDING else 0.0,
         )
@@ -353,7 +353,7 @@ class DynamicMode:
     def restart(self) -> str:
         """Restart the path with the next state; end the brake of a late control loop."""
         self._driver.restart()
-        self._delay.restart()
+        self._loop.restart()
         self._late, self._answered_ns = "", None
         return "the path restarts; the arm moves to its start"
 
@@ -364,7 +364,7 @@ class DynamicMode:
     def use(self, parameters: ClikTrackerParameters) -> None:
         """Apply new feedback gains."""
         self._parameters = parameters
-        self._driver.controller.set_feedback(parameters.joint_stiffness, parameters.joint_damping)
+        self._loop.use(parameters)
 
     def statistics(self) -> PacingStatistics:
         """Return the rate and the period errors of the received joint states."""
@@ -376,8 +376,8 @@ class DynamicMode:
             return {}
         return {
             **self._driver.report(),
-            "loop delay [s]": self._delay.seconds,
-            "delay margin [s]": self._margin,
+            "loop delay [s]": self._loop.seconds,
+            "delay margin [s]": self._loop.margin,
             **estimate_values(self._estimator),
         }
 
@@ -396,7 +396,7 @@ class DynamicMode:
         if not repeated:
             self._time(stamp, now)
             self._fresh_at = now
-            self._delay.received(stamp, self._states.effort)
+            self._loop.received(stamp, self._states.effort)
             self._watch_delay()
         self._received_at, self._measured = now, measured
         self._unsubscribed = self._commands.get_subscription_count() == 0
@@ -408,22 +408,15 @@ class DynamicMode:
         elif not self._unsubscribed:
             self._answer(measured)
 
-    @property
-    def _margin(self) -> float:
-        """Delay of the control loop at which it becomes unstable, s."""
-        gains = self._parameters.joint_stiffness, self._parameters.joint_damping
-        margin = delay_margin(*gains, self._parameters.step)
-        return max(margin - self._estimator.velocity_delay, 0.0)
-
     def _watch_delay(self) -> None:
         """Brake until a reset if the control loop is unstable, or commands have no effect."""
         if self._late:
             return
-        self._late = self._delay.failure(self._margin, GAINS)
+        self._late = self._loop.failure()
         if self._late:
             self._log.error(f"{self._late}: braking until ~/reset")
             # With a delay T, the speeds decay without oscillation up to the rate 1 / (e T).
-            delay = (self._delay.seconds or self._margin) + self._parameters.step
+            delay = (self._loop.seconds or self._loop.margin) + self._parameters.step
             rate = min(RATE, 1.0 / (math.e * delay))
             self._late_brake = Brake(customize(self._robot), rate, period=self._parameters.step)
 
@@ -452,7 +445,7 @@ class DynamicMode:
     def _time(self, stamp: int, now: float) -> None:
         if self._measured is None or stamp < self._measured.stamp_ns:
             self._arrivals.begin()
-            self._delay.restart()
+            self._loop.restart()
             return
         period = (stamp - self._measured.stamp_ns) * 1e-9
         late = tolerated_lateness(self._parameters.step)
@@ -467,9 +460,7 @@ class DynamicMode:
         self._repeated = 0
         stamp = self._answered_ns
         assert stamp is not None
-        self._delay.sent(stamp, self._effort)
-        delay = self._margin if self._delay.seconds is None else self._delay.seconds
-        validity = self._end.validity(stamp, min(delay, self._margin), self._margin)
+        validity = self._loop.sent(stamp, self._effort)
         self._commands.publish(effort_command(self._effort, validity))
 
     def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:

@@ -32,6 +32,7 @@ TRACKER_STATES = (
     State("delayed", WARN, "{delayed}"),
     State("approaching", WARN, "moving to the path: {distance} away"),
     State("off_path", WARN, "{news}"),
+    State("unknown_delay", WARN, "{unknown}"),
     State("overruns", WARN, "recent overruns: {overruns}"),
     State("paused", OK, "paused"),
     State("standing", OK, "time stands still: the same joint state for {seconds:.1f} s"),
@@ -60,6 +61,7 @@ class TrackerFacts:
         delayed: Message about a delay of the control loop above half its margin, or "".
         approaching: Distance to the path while the tool moves towards it, or "".
         off_path: Message about a deviation from the path or target, or "".
+        unknown: Message about feedback that is reduced because the loop delay is unknown, or "".
         overruns: Number of recent overruns.
         paused: Whether the node is paused.
         standing: Time for which the same joint state has been repeated, s; 0 for a short time.
@@ -77,6 +79,7 @@ class TrackerFacts:
     delayed: str = ""
     approaching: str = ""
     off_path: str = ""
+    unknown: str = ""
     overruns: int = 0
     paused: bool = False
     standing: float = 0.0
@@ -96,6 +99,7 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         "delayed": facts.delayed,
         "approaching": facts.approaching,
         "off_path": facts.off_path,
+        "unknown_delay": facts.unknown,
         "overruns": facts.overruns,
         "paused": facts.paused,
         "standing": facts.standing,
@@ -112,6 +116,7 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         others=facts.others,
         distance=facts.approaching,
         news=facts.off_path,
+        unknown=facts.unknown,
         overruns=facts.overruns,
         seconds=facts.standing,
     )

@@ -13,6 +13,7 @@ import numpy as np
 import targets
 from faults.case import ERROR, OK, WARN, Case
 from faults.graph import REST, Graph
+from faults.links import noisy
 from faults.lockstep import Lockstep
 from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import Trigger
@@ -75,8 +76,12 @@ class CircleInLockstep(Lockstep, Graph):
         self.run(STEADY)
 
     def begin(self):
-        """Restart the circle."""
+        """Restart the circle, also after a fault that braked the arm until a reset."""
         self.restart()
+        if self.state_of("clik_tracker") == "late":
+            assert self.ros.call(Trigger, "clik_tracker/reset").success
+            self.until(lambda: self.state_of("clik_tracker") != "late", "late after a reset")
+            self.restart()
         assert self.ros.call(Trigger, "clik_tracker/reset").success
         self.until(lambda: self.states[-1].header.stamp.sec == 0, "not reset")
 
@@ -113,12 +118,15 @@ def _key(message):
     return message.header.stamp.sec, message.header.stamp.nanosec
 
 
-def spoiled(periods):
-    """Return a fault: states are late by control periods."""
+def spoiled(periods, noise=False):
+    """Return a fault: states are late by control periods, and maybe noisy."""
 
     def do(system):
         count = len(system.states)
         system.link.late(periods)
+        if noise:
+            system.rng, late = np.random.default_rng(0), system.link.spoil
+            system.link.spoil = lambda state: [noisy(system, s)[0] for s in late(state)]
         system.run(AFTER)
         now = system.energies(system.states[count:])
         before = system.energies(system.states[count - 1 : count])[0]
@@ -150,6 +158,12 @@ def _late(periods, *end, ends="following"):
     yield _case(name, done, spoiled(periods), *end, ends=ends)
 
 
+def _noisy(periods):
+    name = f"noisy_states_{10 * periods}_ms_late_on_a_circle"
+    done = f"joint states {10 * periods} ms late with noise of 1e-3 rad and 0.02 rad/s"
+    yield _case(name, done, spoiled(periods, noise=True), *LATE, ends="rest")
+
+
 DELAYED = "delayed", WARN, "efforts act"
 LATE = "late", ERROR, "braking until ~/reset"
-CASES = (*_late(2, *DELAYED), *_late(3, *LATE, ends="rest"))
+CASES = (*_late(2, *DELAYED), *_late(3, *LATE, ends="rest"), *_noisy(5), *_noisy(10))

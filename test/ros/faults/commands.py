@@ -192,6 +192,18 @@ def flood(system):
         probe.destroy_publisher(publisher)
 
 
+def longest_trajectory(system):
+    """Send an effort trajectory of the largest length, and no commands while it acts."""
+    system.commanding = False
+    system.trajectories.publish(LONGEST)
+    small = abs(LONGEST.points[0].effort[0])
+    acts = lambda: abs(system.states[-1].effort[0]) == small  # noqa: E731
+    system.until(acts, "the trajectory does not act")
+    system.wait(1.0)
+    assert acts(), "the trajectory does not act for a second"
+    system.commanding = True
+
+
 def two_commanders(system):
     """Let a second publisher send opposite efforts until it is reported."""
     second = system.ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
@@ -243,6 +255,11 @@ def step_in_real_time(system):
 
 
 LONG = trajectory(0, efforts=[FULL] * 20_000, times=[1e-3 * k for k in range(20_000)])
+LONGEST = trajectory(
+    0,
+    efforts=[[0.01 * (-1.0) ** k, 0.0] for k in range(10_000)],
+    times=[1e-3 * k for k in range(10_000)],
+)
 CASES = (
     pushed("nan_command", "an effort is NaN", [NAN, 0.0], "nan"),
     pushed("infinite_command", "an effort is infinite", [INF, 0.0], "inf"),
@@ -312,6 +329,10 @@ CASES = (
         lambda s, *words: s.insist(lambda: s.trajectories.publish(LONG), *words),
         "at most 10000 points",
     ), by_hand=True),
+    Case(
+        "longest_trajectory", "simulator", "an effort trajectory of 10,000 points",
+        longest_trajectory, "simulator", "running", OK, "running", (), "following", by_hand=True,
+    ),
     dropped(
         "infinite_acceleration", "a trajectory of positions with an acceleration of 1e300",
         requested(joint_trajectory(

@@ -73,7 +73,9 @@ def noisy(system, state):
     n = len(state.position)
     q = np.add(state.position, POSITION_NOISE * system.rng.normal(size=n))
     v = np.add(state.velocity, VELOCITY_NOISE * system.rng.normal(size=n))
-    return [JointState(header=state.header, name=state.name, position=q, velocity=v)]
+    message = JointState(header=state.header, name=state.name, position=q, velocity=v)
+    message.effort = state.effort
+    return [message]
 
 
 def without_velocities(_system, state):
@@ -131,10 +133,12 @@ CASES = tuple(
             for name, done, link in LINKS
             if link in (lost, single_joints)  # the others are too much for the gains at 50 Hz
         ),
+        Case("lossy_states_of_the_tracker", "tracker_link", f"{LINKS[0][1]} during a motion",
+             spoiled(lost), "clik_tracker", "tracking", OK, "tracking"),
         *(
             Case(f"{name}_of_the_tracker", "tracker_link", f"{done} during a motion",
-                 spoiled(link), "clik_tracker", "tracking", OK, "tracking")
-            for name, done, link in LINKS[:3]
+                 spoiled(link), "clik_tracker", "unknown_delay", WARN, "the loop delay is unknown")
+            for name, done, link in LINKS[1:3]
         ),
         Case("noisy_states_of_the_tracker", "tracker_link", f"{LINKS[3][1]} during a motion",
              spoiled(noisy), "clik_tracker", "off_path", WARN, "off the desired pose"),
