@@ -4,12 +4,15 @@ The first problem consists of motions of the PA-10 over 1 s from random states w
 efforts, by RK4 with steps of 1 ms. Slower candidates simulate fewer motions. Times are per step
 and motion.
 
-The second problem compares motions of the two-link arm at equal errors. Errors are measured
+The second problem compares effort laws for motions of the PA-10 in one thread: constant efforts,
+PD control, and a Python function that numba compiles.
+
+The third problem compares motions of the two-link arm at equal errors. Errors are measured
 relative to a solution with a tighter tolerance. The time at a given error is interpolated between
 a candidate's (error, time) points on logarithmic scales.
 
 There are rows for manip_dyn with all threads, with one thread, and in single precision, for a loop
-over single motions, and for each installed peer. Takes about 45 s.
+over single motions, and for each installed peer. Takes about 60 s.
 """
 
 from __future__ import annotations
@@ -27,11 +30,11 @@ import numpy as np
 from manip_dyn.bench.integrators import time_at
 from manip_dyn.bench.peers import bare_urdf, installed, rates_of
 from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
-from manip_dyn.core.checks import Matrix
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.ensembles import simulate_many
 from manip_dyn.ensembles.batch_simulation import checked_threads
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.simulation import simulate
+from manip_dyn.simulation import PDControl, simulate
 
 MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
 """Number of motions in an ensemble, number of motions in a loop, and number of rounds."""
@@ -58,11 +61,11 @@ class Row(NamedTuple):
 
 
 class Motions(NamedTuple):
-    """Motions of an arm: initial states (N, 2 n) and efforts (N, n)."""
+    """Motions of an arm: initial states (N, 2 n), and efforts (N, n) or an effort law."""
 
     robot: Robot
     starts: Matrix
-    efforts: Matrix
+    efforts: Any
 
     def some(self, count: int) -> Motions:
         """Return the first `count` motions."""
@@ -98,7 +101,7 @@ def _at_equal_errors(timings: Sequence[Timing], errors: Sequence[float]) -> list
 
 def measure(motions: int = MOTIONS, some: int = SOME) -> list[Row]:
     """Time ensembles of `motions` motions of the PA-10 and `some` motions of the two-link arm."""
-    return [_fixed_steps(motions), *_equal_errors(some)]
+    return [_fixed_steps(motions), _laws(motions), *_equal_errors(some)]
 
 
 def random_motions(robot: Robot, count: int) -> Motions:
@@ -152,6 +155,27 @@ def _loop(motions: Motions, sample_period: float | None) -> Matrix:
         )
         ends.append(np.concatenate([result.q[-1], result.v[-1]]))
     return np.array(ends)
+
+
+def _laws(count: int) -> Row:
+    motions = random_motions(load_robot("pa10"), max(count // 50, 8))
+    control = PDControl(np.zeros(motions.robot.n), 20.0, 5.0)
+    laws = {
+        "constant efforts": motions.efforts,
+        "md.PDControl": control,
+        "a function (t, q, v)": _damping,
+    }
+    steps = round(DURATION / STEP) * len(motions.starts)
+    candidates = [
+        Candidate(name, partial(_many, motions._replace(efforts=law), 1), steps)
+        for name, law in laws.items()
+    ]
+    problem = f"pa10, {len(motions.starts)} motions, effort laws, one thread; per step"
+    return Row(problem, compare(candidates, ROUNDS, time.thread_time), [])
+
+
+def _damping(_t: float, _q: Vector, v: Vector) -> Vector:
+    return -5.0 * v
 
 
 # ------------------------------------------------------------------------ at equal errors

@@ -122,10 +122,19 @@ def commit() -> str:
 
 
 def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+    """Return the model name of the processor, with the family and model numbers if available.
+
+    Virtual machines often hide the generation in the name: "AMD EPYC" may have SIMD units of 256
+    or 512 bits.
+    """
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    pairs = (line.partition(":") for line in reversed(lines))
+    values = {key.strip(): value.strip() for key, _, value in pairs}
+    name = values.get("model name", platform.processor())
+    if not {"cpu family", "model"} <= values.keys():
+        return name
+    return f"{name} (family {values['cpu family']} model {values['model']})"
 
 
 # --------------------------------------------------------------------------- runs of studies

@@ -262,13 +262,22 @@ def test_an_ensemble_is_compared_with_a_loop_over_its_motions(monkeypatch):
     for peer in ("frax_motions", "heyoka_batches"):  # JAX and LLVM compile them for a long time
         monkeypatch.setattr(ensembles, peer, lambda *_: [])
     record = bench("ensembles", 8, 8)
-    fixed, controlled = record.rows
+    fixed, laws, controlled = record.rows
     names = [candidate.name for candidate in fixed.timings]
     assert "a loop over md.simulate" in names
-    timings = (*fixed.timings, *controlled.timings)
+    assert [timing.name for timing in laws.timings][:2] == ["constant efforts", "md.PDControl"]
+    timings = (*fixed.timings, *laws.timings, *controlled.timings)
     assert all(candidate.microseconds > 0.0 for candidate in timings)
     assert controlled.errors[1] < controlled.errors[0] < 1e-4
     assert "us at error 1e-06" in str(record)
+
+
+def test_settings_identify_the_generation_of_the_processor():
+    file = Path("/proc/cpuinfo")
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    if "cpu family" not in text:
+        pytest.skip("requires /proc/cpuinfo of an x86 processor")
+    assert re.search(r"\(family \d+ model \d+\)$", timing.setting(())["processor"])
 
 
 def test_mujoco_simulates_the_same_motions():

@@ -239,25 +239,37 @@ def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
 
 
 def _emit_lane_sums(builder, data, group: Products, width: int, order, lanes: int) -> list[Any]:
-    """Emit a loop over the terms of a group of sums and return the sums."""
+    """Emit a loop over the terms of a group of sums and return the sums.
+
+    As in `unrolled_sums`, terms are added in pairs, and products with equal factors need half the
+    terms.
+    """
     zero = ir.Constant(ir.VectorType(_NUMBER, lanes), None)
     totals = [cgutils.alloca_once_value(builder, zero) for _ in group]
-    with cgutils.for_range(builder, builder.sub(order, _INDEX(1))) as loop:
+
+    def read(row, column: int) -> Any:
+        place = builder.mul(builder.add(row, _INDEX(column)), _INDEX(lanes))
+        return builder.load(vector_at(builder, data, place, lanes), align=8)
+
+    def add(total, left, first: int, right, last: int) -> None:
+        term = builder.fmul(read(left, first), read(right, last), flags=FLAGS)
+        builder.store(builder.fadd(builder.load(total), term, flags=FLAGS), total)
+
+    half = builder.lshr(order, _INDEX(1))
+    pairs = builder.lshr(builder.sub(order, _INDEX(1)), _INDEX(1))
+    with cgutils.for_range(builder, pairs) as loop:
         j = builder.add(loop.index, _INDEX(1))
-        starts = [builder.mul(row, _INDEX(width)) for row in (j, builder.sub(order, j))]
-        for product, total in zip(group, totals, strict=True):
-            a, b = (
-                builder.load(
-                    vector_at(
-                        builder,
-                        data,
-                        builder.mul(builder.add(start, _INDEX(column)), _INDEX(lanes)),
-                        lanes,
-                    ),
-                    align=8,
-                )
-                for start, column in zip(starts, product, strict=True)
-            )
-            term = builder.fmul(a, b, flags=FLAGS)
-            builder.store(builder.fadd(builder.load(total), term, flags=FLAGS), total)
+        low, high = (builder.mul(row, _INDEX(width)) for row in (j, builder.sub(order, j)))
+        for (first, last), total in zip(group, totals, strict=True):
+            add(total, low, first, high, last)
+            if first != last:
+                add(total, high, first, low, last)
+    for (first, last), total in zip(group, totals, strict=True):
+        if first == last:
+            value = builder.load(total)
+            builder.store(builder.fadd(value, value), total)
+    with builder.if_then(builder.icmp_unsigned(">", half, pairs)):  # even orders
+        middle = builder.mul(half, _INDEX(width))
+        for (first, last), total in zip(group, totals, strict=True):
+            add(total, middle, first, middle, last)
     return [builder.load(total) for total in totals]
