@@ -10,6 +10,7 @@ An arm that publishes measured efforts gives no result.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -96,10 +97,12 @@ class SentEfforts(NamedTuple):
     """Efforts of commands.
 
     Attributes:
-        stamp_ns: Stamp of the newest state that was answered with these efforts, ns.
+        first_ns: Stamp of the first state that was answered with these efforts, ns.
+        stamp_ns: Stamp of the newest such state, ns.
         repeated: Whether they answered several states. Such efforts give no delay.
     """
 
+    first_ns: int
     stamp_ns: int
     repeated: bool
 
@@ -123,9 +126,21 @@ class LoopDelay:
         self._delays: deque[tuple[int, float]] = deque()
         self._effect_ns = self._newest_ns = 0
         self._first_ns: int | None = None
+        self._acting: tuple[float, ...] = ()
         self.is_known = False
         self.seconds: float | None = None
+        self._bound = math.inf
         self.ineffective = 0.0
+
+    @property
+    def bound(self) -> float:
+        """Median delay or, before the first one, an upper bound, s; infinite before any effect.
+
+        The bound is the smallest time from the first command with certain efforts to their effect,
+        plus the time without an effective command. Repeated efforts, which give no delay, give a
+        bound.
+        """
+        return self._bound + self.ineffective if self.seconds is None else self.seconds
 
     def restart(self) -> None:
         """Discard all commands and delays."""
@@ -133,7 +148,7 @@ class LoopDelay:
         self._order.clear()
         self._delays.clear()
         self._first_ns = None
-        self.seconds, self.is_known, self.ineffective = None, False, 0.0
+        self.seconds, self._bound, self.is_known, self.ineffective = None, math.inf, False, 0.0
 
     def unknown(self) -> str:
         """Return why the delay is unknown after `LOST` s of commands, or ""."""
@@ -164,7 +179,8 @@ class LoopDelay:
             if len(self._order) > COMMANDS:
                 del self._sent[self._order.popleft()]
         repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
-        self._sent[key] = SentEfforts(stamp_ns, repeated)
+        first_ns = stamp_ns if before is None else before.first_ns
+        self._sent[key] = SentEfforts(first_ns, stamp_ns, repeated)
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Look for the command that has the efforts (n,) of a state with a new stamp, ns."""
@@ -173,14 +189,20 @@ class LoopDelay:
             if self.is_known and stamp_ns - self._effect_ns > 1e9 * WINDOW:
                 self.restart()
             return
-        sent = self._sent.get(tuple(effort))
+        before, self._acting = self._acting, tuple(effort)
+        sent = self._sent.get(self._acting)
         if sent is not None and stamp_ns - sent.stamp_ns >= 1e9 * LOST:  # a gap of the stamps
             sent = None
         if sent is not None:
             self.is_known, self.ineffective, self._effect_ns = True, 0.0, stamp_ns
         elif self.is_known:
             self.ineffective += self._period
-        if sent is None or sent.repeated or sent.stamp_ns >= stamp_ns:
+        if sent is None or sent.stamp_ns >= stamp_ns:
+            return
+        if before not in ((), self._acting) and any(effort):  # an arm at rest may have no effort
+            longest = max(1e-9 * (stamp_ns - sent.first_ns) - self._period, 0.0)
+            self._bound = min(self._bound, longest)
+        if sent.repeated:
             return
         delay = max(1e-9 * (stamp_ns - sent.stamp_ns) - self._period, 0.0)
         self._delays.append((stamp_ns, delay))

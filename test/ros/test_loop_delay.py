@@ -59,6 +59,18 @@ def test_the_delay_is_measured_from_efforts_in_states(periods):
     assert loop.ineffective == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize("periods", [0, 1, 7])
+def test_repeated_efforts_bound_the_delay(periods):
+    """Regression: commands lasted 36 instead of 5 periods until efforts changed."""
+    loop = LoopDelay(md.load_robot("rr"), PERIOD)
+    for k in range(40):
+        acting = [1.0, -1.0] if k > periods else [0.0, 0.5]
+        loop.received(k * 10_000_000, acting)
+        loop.sent(k * 10_000_000, np.array([1.0, -1.0]))
+    assert loop.seconds is None
+    assert loop.bound == pytest.approx(periods * PERIOD)
+
+
 def test_a_gap_of_the_stamps_is_no_delay():
     """Regression: after a suspension of the simulator, the tracker braked until a reset."""
     loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)
@@ -298,8 +310,8 @@ def test_commands_last_five_periods_also_after_missing_states(ros, announced):
     assert loop.go(0.2, 0.9)["state"] == "reached"
     durations = [1_000_000_000 * c.layout.dim[1].size + c.layout.dim[1].stride for c in commands]
     expected = round(5e9 * SHORT)
-    first = durations.index(expected)  # the delay margin replaces a delay that is not measured yet
-    assert first < (60 if announced == "auto" else 1)
+    first = durations.index(expected)  # the delay margin replaces a delay without bound
+    assert first <= (3 if announced == "auto" else 0)
     assert len(durations) > 100
     assert set(durations[first:]) == {expected}
     states = [np.abs(state.velocity).max() for state in loop.states]

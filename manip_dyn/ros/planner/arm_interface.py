@@ -111,11 +111,9 @@ class ArmStates:
 
     @property
     def _delay(self) -> float:
-        measured = self.loop_delay.seconds
-        if measured is None and self._is_announced:
+        if self.loop_delay.seconds is None and self._is_announced:
             return self._announced
-        delay = min(self.margin if measured is None else measured, self.margin)
-        return max(self._announced, delay)
+        return max(self._announced, min(self.loop_delay.bound, self.margin))
 
     def gap_ns(self, before: MeasuredState, measured: MeasuredState) -> int:
         """Return the time between the last two states in which no command was valid, ns.
