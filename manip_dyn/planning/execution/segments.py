@@ -16,8 +16,15 @@ class Segment(NamedTuple):
     effort: Vector
 
 
-def mean_effort(segments: list[Segment], period: float) -> Vector:
-    """Return the constant efforts (n,) with the same impulse over `period` seconds."""
+def mean_effort(segments: list[Segment], period: float, delay: float = 0.0) -> Vector:
+    """Return the constant efforts (n,) with the same impulse over a control period.
+
+    Args:
+        segments: Efforts for a measured state.
+        period: Control period, s.
+        delay: Time from the state to the beginning of the period in which the efforts act, s.
+    """
+    segments = later(segments, delay) if delay else segments
     inside = [segment for segment in segments if segment.offset < period]
     ends = [segment.offset for segment in inside[1:]] + [period]
     weights = [(end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)]

@@ -16,7 +16,6 @@ from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.planning.execution.sampled_motion import SAME
-from manip_dyn.planning.execution.segments import later
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import other_publishers
 from manip_dyn.ros.joint_states import JointStateSubscription
@@ -220,7 +219,7 @@ class EffortTopics:
         if self._sampled or len(segments) == 1:
             effort = segments[0].effort
             if self._sampled:
-                effort = mean_effort(later(list(segments), delay), self._period)
+                effort = mean_effort(list(segments), self._period, delay)
             self._commands.publish(effort_command(effort, validity))
             return [effort]
         self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))

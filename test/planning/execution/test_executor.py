@@ -1,5 +1,6 @@
 """Closed-loop execution: exact with a correct model, robust with a wrong one."""
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,8 @@ from goals import GOALS, planned
 import manip_dyn as md
 from manip_dyn.ensembles import Conditions
 from manip_dyn.ensembles import execute as execute_in_loop
-from manip_dyn.planning import PlanExecutor, Tuning
-from manip_dyn.simulation import Disturbance, Simulation
+from manip_dyn.planning import PlanExecutor, Tuning, mean_effort
+from manip_dyn.simulation import Disturbance, Simulation, held
 
 SLOW = 4e-3
 """Control period for motions of several seconds, s."""
@@ -53,6 +54,26 @@ def test_a_single_state_at_the_goal_is_no_arrival():
         executor.segments(plan.t_final + number * period, plan.qf, zero)
     assert executor.arrived
     assert executor.extra_time == pytest.approx(6 * period)
+
+
+@pytest.mark.parametrize("name", ["two joints, one held early", "three switches"])
+def test_mean_efforts_serve_drives_with_an_unknown_dead_time(name):
+    robot, plan = planned(name)
+    executor, zero = PlanExecutor(robot, plan, 1e-3), np.zeros(robot.n)
+    simulation = Simulation(robot, plan.q0, zero)
+    hold = md.customize(robot).inverse_dynamics(plan.q0, zero, zero)
+    queue, visited = deque([hold] * 10), []
+    while 1e-9 * simulation.time_ns < plan.t_final + 0.5:
+        segments = executor.segments(1e-9 * simulation.time_ns, simulation.q, simulation.v)
+        queue.append(mean_effort(segments, 1e-3, executor.delay))
+        simulation.law = held(robot, queue.popleft())
+        simulation.advance(1_000_000)
+        visited.append(simulation.q.copy())
+    assert executor.arrived
+    assert executor.delay == pytest.approx(0.01, abs=1e-3)
+    path = plan.at(np.linspace(0.0, plan.t_final, 4000))[0]
+    distances = np.abs(np.array(visited)[::5, None] - path).max(axis=2).min(axis=1)
+    assert distances.max() < 0.01
 
 
 @pytest.mark.parametrize("name", ["two joints, one held early", "three switches", "seven joints"])
