@@ -25,7 +25,7 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     Declaration,
     argument_size,
 )
-from manip_dyn.core.checks import Vector, finite_array
+from manip_dyn.core.checks import Vector, finite_array, whole_number
 from manip_dyn.core.errors import ManipDynError
 
 FLOAT, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
@@ -116,7 +116,7 @@ class Batch:
         def run(arguments: Sequence[Any], out: Any, threads: int, dtype: Any) -> Vector:
             nonlocal kernel
             if threads != 1 or threads is True:
-                _check_threads(threads)
+                threads = whole_number("threads", threads, 1)
             if dtype is np.float64:
                 states = match(*arguments) if out is None else match_all(*arguments, out)
             else:
@@ -205,20 +205,24 @@ def checked_dtype(dtype: Any) -> np.dtype:
     raise ManipDynError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
 
 
-def _check_threads(threads: Any) -> None:
-    """Raise `ManipDynError` if a number of threads is not a positive integer."""
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ManipDynError(f"threads must be a positive integer, got {threads!r}.")
-
-
 def _check_result(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Raise `ManipDynError` if `out` is not a writable C-contiguous array of `shape`."""
     valid = type(out) is np.ndarray and out.dtype is dtype and out.flags.carray
     if not valid or out.shape != shape:
-        value = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else repr(out)
+        value = repr(out)
+        if isinstance(out, np.ndarray):
+            layout = "" if out.flags.carray else f" ({_layout(out)})"
+            value = f"{type(out).__name__} of {out.dtype} with shape {out.shape}{layout}"
         raise ManipDynError(
-            f"out must be a writable C-contiguous {dtype} array of shape {shape}, got {value}."
+            f"out must be a writable C-contiguous {dtype} ndarray of shape {shape}, got {value}."
         )
+
+
+def _layout(out: np.ndarray) -> str:
+    """Return why `out` is unsuitable although its shape and dtype may be correct."""
+    if not out.flags.writeable:
+        return "read-only"
+    return "not aligned" if out.flags.c_contiguous else "not C-contiguous"
 
 
 def _check_overlap(out: Vector, names: Sequence[str], arguments: Sequence[Any]) -> None:

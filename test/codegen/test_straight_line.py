@@ -1,5 +1,7 @@
 """Straight-line kernels: accuracy, allocations, supported types, and batches of states."""
 
+import re
+
 import numba
 import numpy as np
 import pytest
@@ -140,8 +142,10 @@ def test_invalid_batches_raise_an_error_that_names_the_array(arrays, message):
 
 def test_a_batch_requires_a_thread():
     arrays = np.zeros((3, 7, 4))
-    with pytest.raises(md.ManipDynError, match="threads must be a positive integer, got 0"):
+    with pytest.raises(md.ManipDynError, match="threads must be a whole number, 1 or more, got 0"):
         md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays, threads=0)
+    batch = md.customize(md.load_robot("pa10")).batch
+    assert batch.forward_dynamics(*arrays, threads=np.int64(2)).shape == (7, 4)
 
 
 @pytest.mark.parametrize(
@@ -361,12 +365,21 @@ def test_a_batch_writes_into_an_existing_array():
 
 
 @pytest.mark.parametrize(
-    "out", [np.empty((2, 20)), np.empty((2, 21), dtype=np.float32), np.empty((21, 2)).T, [[0.0]]]
+    ("out", "reason"),
+    [
+        (np.empty((2, 20)), "ndarray of float64 with shape (2, 20)."),
+        (np.empty((2, 21), dtype=np.float32), "ndarray of float32 with shape (2, 21)."),
+        (np.empty((21, 2)).T, "(not C-contiguous)"),
+        (np.broadcast_to(0.0, (2, 21)), "(read-only)"),
+        (np.ma.zeros((2, 21)), "MaskedArray of float64"),
+        ([[0.0]], "[[0.0]]."),
+    ],
 )
-def test_an_unsuitable_array_for_the_result_is_rejected(out):
+def test_an_unsuitable_array_for_the_result_is_rejected(out, reason):
     kernels = md.customize(md.load_robot("rr"))
     states = np.zeros((2, 21))
-    with pytest.raises(md.ManipDynError, match=r"^out must be a writable .* \(2, 21\), got"):
+    message = rf"^out must be a writable .* \(2, 21\), got .*{re.escape(reason)}"
+    with pytest.raises(md.ManipDynError, match=message):
         kernels.batch.forward_dynamics(states, states, states, out=out)
 
 
