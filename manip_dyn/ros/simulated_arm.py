@@ -94,10 +94,10 @@ def condition(now: ArmFacts) -> Condition:
         sentence = f"{now.namesakes} nodes have the name of this simulator"
         return Condition("second_simulator", WARN, sentence)
     if len(now.commanders) > 1:
-        names = ", ".join(now.commanders)
-        return Condition(
-            "second_commander", WARN, f"{len(now.commanders)} publishers of commands: {names}"
-        )
+        sentence = f"{len(now.commanders)} publishers of commands: {', '.join(now.commanders)}"
+        if now.handover:  # discovery lists publishers for several seconds after they are killed
+            sentence += f"; {now.handover}: {now.safe_command}"
+        return Condition("second_commander", WARN, sentence)
     if now.handover:
         return Condition("lost_commander", WARN, f"{now.handover}: {now.safe_command}")
     if now.holding and not now.commanders:

@@ -49,6 +49,12 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
     assert condition(situation) == (state, level, sentence)
 
 
+def test_several_publishers_do_not_hide_a_brake():
+    """Regression: after kill -9 and a restart, only publishers were reported, all of them dead."""
+    sentence = condition(LOST._replace(commanders=TWO.commanders)).sentence
+    assert sentence == "2 publishers of commands: /planner, /tracker; no command for 0.5 s: brake"
+
+
 def test_the_worst_state_is_reported():
     """Each row has priority over all rows below it. Regression: overruns hid a pause."""
     everything = ArmFacts(commanded=False)
