@@ -47,7 +47,7 @@ from manip_dyn.robot import Robot
 TRIES = {CELLS[0]: (1, 16), CELLS[1]: (2, 24), CELLS[2]: (24, MOST_SHOTS)}
 """Maximum numbers of structures per grid and of shots per structure."""
 FIRST_STRUCTURES = 2
-"""Maximum number of structures on the finest grid before all motions are compared."""
+"""Maximum number of structures on the finest grid before effort limits are tightened."""
 FEW_SHOTS = 24
 """Maximum number of shots for a revised structure, starting from the previous extremal."""
 MOST_SWITCHES = 40
@@ -72,13 +72,13 @@ class ExtremalSearch:
         self.tried, self.candidates = set[tuple](), list[Candidate]()
 
     def near(
-        self, solved: GridSolution, excluded: set[tuple], structures: int, repairs: bool = False
+        self, solved: GridSolution, excluded: set[tuple], structures: int
     ) -> Candidate | None:
         """Return the certified extremal near a motion on a grid, or None.
 
         An extremal that is slower than the motion on the grid is not returned, because it belongs
-        to another motion. At most `structures` structures are detected. With `repairs`, those with
-        an extremal are repaired, added to `excluded` and not tried again.
+        to another motion. At most `structures` structures are detected. Those with an extremal are
+        added to `excluded` and not tried again.
         """
         costates, cells = GuessedCostates(self._robot, solved), solved.spline.cells
         _, self._shots = TRIES[cells]
@@ -92,9 +92,9 @@ class ExtremalSearch:
             trail = self._revised(switching, costates.guess)
             if not trail:
                 continue
-            if repairs:
-                excluded.add(key)
-                trail += [] if trail[-1].holds else self._repaired(trail, costates)
+            excluded.add(key)
+            if cells == CELLS[-1] and not trail[-1].holds:
+                trail += self._repaired(trail, costates)
             if trail[-1].holds and trail[-1].t_final <= solved.spline.duration:
                 return trail[-1]
         return None
@@ -237,7 +237,7 @@ class MotionSearch:
 
     # ------------------------------------------------------------------------ search
     def run(self, straight: Spline | None = None) -> None:
-        """Search with all detours, then with batches of random ones, then for certificates.
+        """Search with all detours, then with batches of random ones.
 
         The search ends after a batch that leads to no faster motion, after `MOST_BATCHES`, or when
         the time is up. `straight` is an additional initial guess on the first grid.
@@ -256,7 +256,6 @@ class MotionSearch:
                 break
             if not self._examine(self._coarse.search(batch)):
                 break
-        self._certify()
 
     def _random_batches(self, distance: float) -> Iterator[Iterator[Vector]]:
         if self._robot.n == 1:
@@ -328,31 +327,17 @@ class MotionSearch:
             if self._budget.is_over:
                 self.undone = self.undone or "a motion was not refined"
                 return
-            if cells == CELLS[-1]:
+            if basin.is_determined is False:
                 return
             latest = basin.solutions[-1] if basin.refined is None else basin.refined.solved
             if self._certified(basin, latest, TRIES[cells][0]):
                 return
 
-    def _certify(self) -> None:
-        """Search for the extremals of the fastest motions with more structures."""
-        for basin in sorted(self._finished, key=lambda basin: basin.duration):
-            if basin.extremal is None and basin.is_determined and self._may_win(basin):
-                assert basin.refined is not None
-                for solution, structures in (
-                    (basin.solutions[-1], FIRST_STRUCTURES),
-                    (basin.refined.solved, TRIES[CELLS[-1]][0]),
-                ):
-                    if self._certified(basin, solution, structures, repairs=True):
-                        break
-
-    def _certified(
-        self, basin: Basin, solution: GridSolution, structures: int, repairs: bool = False
-    ) -> bool:
+    def _certified(self, basin: Basin, solution: GridSolution, structures: int) -> bool:
         """Search for the extremal near a basin; return whether it is certified."""
         if self._extremals is None:
             return False
-        basin.extremal = self._extremals.near(solution, basin.tried, structures, repairs)
+        basin.extremal = self._extremals.near(solution, basin.tried, structures)
         if basin.extremal is None:
             if self._budget.is_over:
                 self.undone = "the search for a certificate was not finished"
