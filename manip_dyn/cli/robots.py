@@ -65,7 +65,9 @@ def _robots(options: argparse.Namespace) -> int:
     if options.robot is None:
         for name in ("collision", "lock", "tip", "srdf", "xacro"):
             if getattr(options, name):
-                raise ManipDynError(f"--{name} requires ROBOT, as in manip_dyn robots pa10.")
+                raise ManipDynError(
+                    f"--{name} requires ROBOT, as in: manip_dyn robots pa10 --{name}."
+                )
         counts = [(name, load_robot(name).n) for name in bundled_robots()]
         rows = [(name, f"{count} joint{'s' if count > 1 else ''}") for name, count in counts]
         text = "".join(f"{name:<22} {joints}\n" for name, joints in rows)

@@ -25,8 +25,6 @@ WINDOW = 0.2
 """Time over which delays are averaged by their median, s."""
 FEWEST = 5
 """Smallest number of delays of a median."""
-COMMANDS = 2000
-"""Number of commands whose effects are recognized."""
 
 
 class CommandEnd:
@@ -121,8 +119,7 @@ class LoopDelay:
     def __init__(self, robot: Robot, period: float):
         """Set the arm, whose effort limits clip the commands, and the control period, s."""
         self._limits, self._period = robot.tau_max, period
-        self._sent: dict[tuple[float, ...], SentEfforts] = {}
-        self._order: deque[tuple[float, ...]] = deque()
+        self._sent: dict[tuple[float, ...], SentEfforts] = {}  # in order of the newest stamps
         self._delays: deque[tuple[int, float]] = deque()
         self._effect_ns = self._newest_ns = 0
         self._first_ns: int | None = None
@@ -145,7 +142,6 @@ class LoopDelay:
     def restart(self) -> None:
         """Discard all commands and delays."""
         self._sent.clear()
-        self._order.clear()
         self._delays.clear()
         self._first_ns = None
         self.seconds, self._bound, self.is_known, self.ineffective = None, math.inf, False, 0.0
@@ -173,14 +169,14 @@ class LoopDelay:
         """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
         self._first_ns = stamp_ns if self._first_ns is None else self._first_ns
         key = tuple(np.clip(effort, -self._limits, self._limits).tolist())
-        before = self._sent.get(key)
-        if before is None:
-            self._order.append(key)
-            if len(self._order) > COMMANDS:
-                del self._sent[self._order.popleft()]
+        before = self._sent.pop(key, None)
         repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
         first_ns = stamp_ns if before is None else before.first_ns
         self._sent[key] = SentEfforts(first_ns, stamp_ns, repeated)
+        oldest = next(iter(self._sent))
+        while stamp_ns - self._sent[oldest].stamp_ns > 1e9 * LOST:
+            del self._sent[oldest]
+            oldest = next(iter(self._sent))
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Look for the command that has the efforts (n,) of a state with a new stamp, ns."""

@@ -264,9 +264,9 @@ class PlannedLoop(DelayedLoop):
         """Start both nodes without a delay."""
         self.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
         options = {"switching": "sampled", "state_timeout": 0.0, "control_period": SHORT}
-        super().__init__(
-            ros, BangBangPlannerNode, "ibm7535", [0.975, 0.3], SHORT, **(options | parameters)
-        )
+        options |= parameters
+        period = options["control_period"]
+        super().__init__(ros, BangBangPlannerNode, "ibm7535", [0.975, 0.3], period, **options)
         self._goals = ros.publisher(JointState, "bang_bang_planner/goal")
         self.until_reported("idle", DiagnosticStatus.OK)
 
@@ -283,16 +283,26 @@ class PlannedLoop(DelayedLoop):
         return newest()
 
 
+@pytest.mark.parametrize("switching", ["sampled", "exact"])
 @pytest.mark.parametrize("delay", [0, 1])
-def test_a_plan_assumes_the_measured_delay(ros, delay):
+def test_a_plan_assumes_the_measured_delay(ros, delay, switching):
     """Regression: whole-period commands ignored the delay, and arrived 0.1 to 0.3 s late."""
-    loop = PlannedLoop(ros)
+    loop = PlannedLoop(ros, switching=switching)
     loop.late(delay)
     assert float(loop.go(0.2, 0.9)["transport delay [s]"]) == 0.0
     loop.run(0.5)  # the arm comes to rest
     second = loop.go(0.9, 0.1)
     assert float(second["transport delay [s]"]) == pytest.approx(delay * SHORT)
     assert float(second["extra time [s]"]) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("delay", [3, 15])
+def test_commands_with_switches_act_in_spite_of_an_unknown_delay(ros, delay):
+    """Regression: the bound of the delay was too small, and 56 commands were dropped."""
+    loop = PlannedLoop(ros, method="minimum_time", switching="exact", control_period=1e-3)
+    loop.late(delay)
+    assert loop.go(-0.7, -0.6)["state"] == "reached"
+    assert not ros.warned("command must arrive before")
 
 
 def lost_from(loop, first, count):

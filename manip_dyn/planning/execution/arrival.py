@@ -100,7 +100,8 @@ class Breakaway:
         self._tuning, self._period, self._inertia = tuning, period, inertia
         self._stuck = np.zeros(len(inertia))
         largest = tuning.stiffness * tuning.damping
-        self._faster = max(RESTING * largest / max(tuning.integral, SAME) - 1.0, 0.0)
+        ratio = RESTING * largest / tuning.integral if tuning.integral else 1.0
+        self._faster = max(ratio - 1.0, 0.0)
 
     def integration(self, error: Vector, noise: Vector) -> Vector:
         """Return factors (n,) of the integral gain: above 1 for joints at rest near the goal.

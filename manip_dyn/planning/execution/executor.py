@@ -73,6 +73,8 @@ SLIP = 50.0
 """Speed error per position error that feedback removes without another timing, 1/s."""
 CELLS_AHEAD = 4
 """Maximum number of cells in a horizon that a transport delay extends beyond a period."""
+LONGEST = 0.05
+"""Longest time after a state for which efforts are computed in advance, s."""
 LONGEST_DELAY = 0.02
 """Longest delay beyond the assumed one that can be identified, s."""
 
@@ -316,7 +318,8 @@ class PlanExecutor:
             q: Measured positions (n,), rad or m.
             v: Measured velocities (n,), rad/s or m/s.
             until: Time after the state at which the command ends, s. Efforts after the horizon
-                act if the next command is late.
+                act if the next command is late. The last segment starts `LONGEST` after the state
+                at the latest.
         """
         self._record.state(t, q, v)
         if self._observer is not None:
@@ -422,7 +425,7 @@ class PlanExecutor:
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
-        rows = self._followed.segments(t, max(self.horizon, until))
+        rows = self._followed.segments(t, max(self.horizon, min(until, LONGEST)))
         correction = correction - self.disturbance
         if self._over(t):
             correction = correction - self._breakaway.efforts(
@@ -432,9 +435,12 @@ class PlanExecutor:
                 self._record.noise[0],
                 self.horizon,
             )
-        return distinct(
-            [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
-        )
+        # The feedback records whether the last efforts are saturated: those that act first.
+        limited = [
+            Segment(offset, self._feedback.limited(q, effort + correction))
+            for offset, effort in reversed(rows)
+        ]
+        return distinct(limited[::-1])
 
     def _attribute_to_friction(self) -> None:
         """Attribute disturbances against the last motion to friction, because the arm is at rest.

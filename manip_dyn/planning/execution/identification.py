@@ -131,7 +131,7 @@ class MotionRecord:
         self._q, self._v = np.zeros((2, CAPACITY, n))
         self._offsets = np.full((CAPACITY, MOST_SEGMENTS), np.inf)
         self._efforts = np.zeros((CAPACITY, MOST_SEGMENTS, n))
-        self._complete, self._delay_is_known, self._pending = True, True, False
+        self._complete, self._delay_is_assumed, self._pending = True, True, False
         self._least = np.zeros((2, n)) if noise is None else noise
         self.noise = self._least
 
@@ -266,7 +266,7 @@ class MotionRecord:
             candidates = np.append(candidates, np.arange(0.0, longest, RESOLUTION))
         else:
             low, high = 0.0, longest
-            if not self._delay_is_known:
+            if not self._delay_is_assumed:
                 low, high = max(delay - SPREAD, 0.0), min(delay + SPREAD, longest)
             candidates = np.append(candidates, np.arange(low, high, RESOLUTION))
             first = int(np.searchsorted(times, times[0] + candidates.max() - SAME))
@@ -307,7 +307,7 @@ class MotionRecord:
             balance, robot.tau_max, noise + resolution, first_noise + resolution, *assumed
         )
         residuals = estimate.residuals
-        if not self._complete and not self._delay_is_known:
+        if not self._complete and not self._delay_is_assumed:
             residuals = residuals + ((candidates - delay) / LATER_DEVIATION) ** 2
         best = int(residuals.argmin())
         if (
@@ -323,8 +323,8 @@ class MotionRecord:
             )
         if self._pending:
             return None
-        self._delay_is_known &= best == 0
-        if self._delay_is_known:
+        self._delay_is_assumed &= best == 0
+        if self._delay_is_assumed:
             resolution = EXACT_IMPULSE * robot.tau_max
         balance = balance.of(best)
         estimate = fit(

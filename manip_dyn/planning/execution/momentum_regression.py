@@ -125,6 +125,7 @@ class _Solution(NamedTuple):
         unchanged: Residuals without mass ratio and friction (d,).
         frictionless: Residuals without friction (d,).
         frictionless_ratios: Inverse mass ratios minus 1 without friction (d,).
+        deviations: Standard deviations of the inverse mass ratios (d,).
     """
 
     residuals: Matrix

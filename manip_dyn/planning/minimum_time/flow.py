@@ -232,8 +232,8 @@ class Flow(PickledByArguments):
     def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
         """Return the flow for the controls (n,), or None if they are not supported.
 
-        Supported are any number of joints at limits, or at most one of them with one singular
-        effort.
+        Any number of joints may be at limits without a singular effort, and at most one with a
+        singular effort.
         """
         if are_full(controls):
             self._limit.choose(

@@ -92,8 +92,8 @@ FREE_EFFORT = 0.9
 """Normalized effort below which an effort is between its limits."""
 NEAR_POSITION, NEAR_SPEED = 2e-5, 1e-3
 """Relative distances from position and speed limits below which a limit is active, for the barrier
-of the finest grid. Between two nodes a joint passes more than the second distance unless it is at
-its speed limit. Near a contact point a joint is close to its position limit for many nodes."""
+of the finest grid. Away from its limit, the speed of a joint changes by more than the second
+distance between two nodes. Near a contact point, a position is near its limit for many nodes."""
 SETTLED = 1e-3
 """Predicted decrease, relative to the barrier weight, at which an exact solution has converged."""
 

@@ -205,7 +205,7 @@ class EffortTopics:
         validity: Validity | None,
         delay: float,
     ) -> list[Vector]:
-        """Publish efforts that start at the stamp of a state; return those for the next period.
+        """Publish efforts that start at the stamp of a state; return those that may act.
 
         Args:
             stamp_ns: The stamp, ns.
@@ -223,7 +223,7 @@ class EffortTopics:
             self._commands.publish(effort_command(effort, validity))
             return [effort]
         self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
-        return [effort for offset, effort in segments if offset < self._period + delay]
+        return [segment.effort for segment in segments]
 
     def release(self) -> None:
         """End the current command. The simulator then applies its safe command immediately.

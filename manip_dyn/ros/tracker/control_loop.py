@@ -63,6 +63,7 @@ class ControlLoop:
     def restart(self) -> None:
         """Discard the measured delay."""
         self._delay.restart()
+        self._set_gains()
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Measure the delay from a state with a new stamp (ns) and its efforts (n,), if any."""
@@ -107,6 +108,7 @@ class ControlLoop:
     def _set_gains(self) -> None:
         controller, gains = self._controller, self._gains
         if self._is_unknown:
-            gains = reduced_feedback(*gains, controller.period, UNKNOWN)
+            delay = UNKNOWN + self._estimator.velocity_delay
+            gains = reduced_feedback(*gains, controller.period, delay)
         if gains != (controller.stiffness, controller.damping):
             controller.set_feedback(*gains)
