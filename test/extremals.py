@@ -59,6 +59,16 @@ def check(plan):
     assert np.abs(plan.net_work).max() < 1e-6 * plan.peak_work
 
 
+def check_limits(plan, count):
+    """Assert that efforts, speeds and positions are within their limits at `count` times."""
+    robot = plan.robot
+    for t in np.linspace(0.0, plan.t_final, count)[:-1]:
+        q, v = plan.state(t)
+        assert np.all(np.abs(plan.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
+        assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-9))
+        assert np.all((robot.q_min - 1e-9 <= q) & (q <= robot.q_max + 1e-9))
+
+
 def along_limits(plan):
     """Assert that a motion at limits keeps to them and that its costates are sensitivities."""
     robot, n = plan.robot, plan.robot.n

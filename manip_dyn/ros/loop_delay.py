@@ -67,9 +67,6 @@ class CommandEnd:
         return Validity(stamp_ns, duration, min(deadline, duration))
 
 
-UNKNOWN = 0.06
-"""Delay up to which the feedback is stable while the delay is unknown, s. Commands that are later
-than half the delay margin are then dropped."""
 LOST = 1.0
 """Smallest time without the effect of a command after which a control loop has failed, s."""
 

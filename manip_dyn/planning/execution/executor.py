@@ -221,9 +221,9 @@ class PlanExecutor:
         self._breakaway = Breakaway(self._tuning, self._period, self._filter.inertia)
 
     def prepare(self) -> None:
-        """Compute the path and load the compiled functions that only a deviation requires.
+        """Compute the path and load its compiled functions, which only a deviation requires.
 
-        Otherwise the response to the first deviation is late, by 0.1 s on a busy machine.
+        Otherwise the response to the first deviation is late, by 0.2 to 0.3 s on a busy machine.
         """
         if self._adapts:
             self._path.brake(0.0, 1.0, self._model, BRAKING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,11 +97,7 @@ class SampledMotion(NamedTuple):
             return self.q[0], self.v[0]
         k = self.cell(t)
         h = self.times[k + 1] - self.times[k]
-        s = (t - self.times[k]) / h
-        rise, here, there = self.q[k + 1] - self.q[k], h * self.v[k], h * self.v[k + 1]
-        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
-        q = self.q[k] + s * (here + s * (bent + s * turned))
-        return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
+        return self._interpolated(k, h, (t - self.times[k]) / h)
 
     def states(self, times: Vector) -> tuple[Matrix, Matrix]:
         """Return positions and velocities (m, n) at times (m,), s; see `state`."""
@@ -110,13 +106,23 @@ class SampledMotion(NamedTuple):
         k = np.clip(self.times.searchsorted(times, side="right") - 1, 0, len(self.times) - 2)
         h = (self.times[k + 1] - self.times[k])[:, None]
         s = np.clip((times - self.times[k])[:, None] / h, 0.0, 1.0)
-        rise, here, there = self.q[k + 1] - self.q[k], h * self.v[k], h * self.v[k + 1]
-        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
-        q = self.q[k] + s * (here + s * (bent + s * turned))
-        v = (here + s * (2.0 * bent + 3.0 * s * turned)) / h
+        q, v = self._interpolated(k, h, s)
         over = times >= self.t_final
         q[over], v[over] = self.q[-1], 0.0
         return q, v
+
+    def _interpolated(self, k: Any, h: Any, s: Any) -> tuple[Any, Any]:
+        """Return positions and velocities in one cell (n,), or a cell per row (m, n).
+
+        Args:
+            k: Index of the cell, or indices (m,).
+            h: Duration of the cell, or durations (m, 1), s.
+            s: Time since the start of the cell divided by its duration, or times (m, 1).
+        """
+        rise, here, there = self.q[k + 1] - self.q[k], h * self.v[k], h * self.v[k + 1]
+        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
+        q = self.q[k] + s * (here + s * (bent + s * turned))
+        return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
 
     def segments(self, t: float, horizon: float) -> list[Segment]:
         """Return the effort segments that start within `horizon` seconds after time `t`, s."""

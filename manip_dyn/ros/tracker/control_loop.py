@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from manip_dyn.control.computed_torque import ComputedTorque, delay_margin, reduced_feedback
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
-from manip_dyn.ros.loop_delay import UNKNOWN, CommandEnd, LoopDelay, excess
+from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay, excess
 from manip_dyn.ros.messages.joints import Validity
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
 
 GAINS = "'joint_stiffness' and 'joint_damping'"
 """Names of the gains that determine the delay margin."""
+UNKNOWN = 0.06
+"""Delay up to which the feedback is stable while the delay is unknown, s. Commands that are later
+than half the delay margin are then dropped."""
 
 
 class ControlLoop:

@@ -34,10 +34,7 @@ from manip_dyn.ros.messages.joints import (
     joint_state,
     release_command,
 )
-from manip_dyn.ros.parameters.clik_tracker import (
-    ClikTrackerParameters,
-    driver_from,
-)
+from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.robot_topics import Transforms
 from manip_dyn.ros.runtime.execution import ThrottledWarning, publish_last, unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import (

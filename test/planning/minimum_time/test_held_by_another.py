@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio
 import pytest
-from extremals import check
+from extremals import check, check_limits
 
 import manip_dyn as md
 from manip_dyn.bench import random_arms
@@ -29,12 +29,7 @@ def test_the_plan_is_certified_and_arrives(plan):
     _, solution = plan
     assert solution.status == "solved"
     check(solution)
-    robot = solution.robot
-    for t in np.linspace(0.0, solution.t_final, 300)[:-1]:
-        q, v = solution.state(t)
-        assert np.all(np.abs(solution.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
-        assert np.all(np.abs(v) <= robot.v_max * (1.0 + 1e-9))
-        assert np.all((robot.q_min - 1e-9 <= q) & (q <= robot.q_max + 1e-9))
+    check_limits(solution, 300)
 
 
 def test_one_effort_holds_the_other_joint(plan):
