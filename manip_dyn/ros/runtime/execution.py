@@ -147,6 +147,8 @@ def _run(kind: type[Component], args: list[str] | None) -> int:
 
     def interrupt(number: int, _frame: object) -> None:
         signals.append(number)
+        # The interrupt may leave an incomplete rclpy object, whose destructor then fails.
+        sys.unraisablehook = lambda unraisable: None
         raise KeyboardInterrupt
 
     try:
@@ -227,12 +229,8 @@ def _first_line(error: Exception) -> str:
 
 
 def report_unraisable(unraisable: Any) -> None:
-    """Print an exception in a destructor, except for Ctrl-C and after a shutdown.
-
-    If a signal interrupts the construction of an rclpy object, its destructor fails. This error
-    is irrelevant, because the node exits in any case.
-    """
-    if rclpy.ok() and not isinstance(unraisable.exc_value, KeyboardInterrupt):
+    """Print an exception in a destructor, except after a shutdown of ROS."""
+    if rclpy.ok():
         sys.__unraisablehook__(unraisable)
 
 
