@@ -2,8 +2,8 @@
 
 The first candidate of each row is the call in its title. "inside" is the compiled code that the
 call runs, with existing arrays. The other candidates are calls of peers for the same problem:
-pinocchio, `mujoco.rollout` and `propagate_until` of heyoka. All rows use one thread. Takes about
-60 s.
+pinocchio, `mujoco.rollout` and `propagate_until` of heyoka. Batches have 1 to 32,768 states; their
+times are per state. All rows use one thread. Takes about 60 s.
 """
 
 from __future__ import annotations
@@ -16,30 +16,36 @@ import pinocchio
 
 import manip_dyn as md
 from manip_dyn.bench import peers
-from manip_dyn.bench.integrators import heyoka_call
-from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
+from manip_dyn.bench.integrators import heyoka_call, inside_solver
+from manip_dyn.bench.timing import Candidate, Timing, compare, documented, timing_lines
 from manip_dyn.integration import METHODS, Options, compile_engine
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import Integrator, Simulation
 
 PACKAGES = ("manip_dyn", "numba", "numpy", "pin", "mujoco", "heyoka")
-STATES = 512
+STATES = (1, 8, 512, 32768)
+"""Numbers of states in a batch."""
 SPAN = 5.0
 """Duration of the motion of the RR arm, s."""
 
 
 class Row(NamedTuple):
-    """Timings of a documented call, of the code inside, and of the peers' calls."""
+    """Timings of a documented call, of the code inside, and of the peers' calls.
+
+    `states` is the number of states in a batch, whose times are per state; 0 for other calls.
+    """
 
     call: str
     timings: list[Timing]
+    states: int = 0
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return one table per call."""
     lines = ["Medians of CPU time over interleaved rounds, and of the ratios to the call."]
     for row in rows:
-        lines += [f"\n{row.call}", *timing_lines(row.timings)]
+        states = f", {row.states} states, per state" if row.states else ""
+        lines += [f"\n{row.call}{states}", *timing_lines(row.timings)]
     return "\n".join(lines)
 
 
@@ -47,58 +53,36 @@ def measure(robot: Robot | None = None) -> list[Row]:
     """Time the calls for a robot (default: the PA-10) and for the motion of the RR arm."""
     robot = robot or load_robot("pa10")
     names = values_of(robot)
-    rows = []
-    for call, others in (*_kernels(robot, names), *_motions(robot, names), *_integrations(names)):
-        candidates = [Candidate("the call", documented(call, names)), *others]
-        rows.append(Row(call, compare(candidates)))
-    return rows
+    rows = [
+        Row(call, compare([Candidate("the call", documented(call, names)), *others]))
+        for call, others in (*_kernels(robot, names), *_motions(robot, names))
+    ]
+    return [*rows, *_batches(robot), *_integrations(names)]
 
 
 def values_of(robot: Robot) -> dict[str, Any]:
     """Return the variables of the documented calls by name."""
-    n, random = robot.n, np.random.default_rng(0)
-    q, v, tau = random.uniform(-1.0, 1.0, (3, n))
-    qs, vs, taus = (random.uniform(-1.0, 1.0, (n, STATES)) for _ in range(3))
-    kernels, rr = md.customize(robot), md.customize(load_robot("rr"))
-    y0, p = np.array([0.5, 0.3, 0.0, 0.0]), np.zeros(2)
-    values: dict[str, Any] = {
+    q, v, tau = np.random.default_rng(0).uniform(-1.0, 1.0, (3, robot.n))
+    return {
         "md": md,
         "robot": robot,
-        "kernels": kernels,
+        "kernels": md.customize(robot),
         "q": q,
         "v": v,
         "tau": tau,
-        "qs": qs,
-        "vs": vs,
-        "taus": taus,
-        "out": np.empty((n, STATES)),
         "control": md.PDControl(q, 100.0, 10.0),
         "law": lambda t, q, v: -v,
-        "rhs": rr.right_hand_side,
-        "y0": y0,
-        "p": p,
+        "rhs": md.customize(load_robot("rr")).right_hand_side,
+        "y0": np.array([0.5, 0.3, 0.0, 0.0]),
+        "p": np.zeros(2),
     }
-    for digits, equations, method in (
-        (6, rr.right_hand_side, "rkdp87"),  # the fastest method for this tolerance
-        (9, rr.series, "taylor"),
-        (12, rr.series, "taylor"),
-    ):
-        values[f"problem_{digits}"] = md.problem(
-            equations, (0.0, SPAN), y0, method=method, rtol=10.0**-digits, p=p
-        )
-    return values
-
-
-def documented(call: str, names: dict[str, Any]) -> Callable[[], object]:
-    """Return a function that evaluates a call, such as ``md.simulate(robot, q, v, tau, 1.0)``."""
-    return eval(f"lambda: {call}", names)  # the calls are constants of this module
 
 
 Rows = Iterator[tuple[str, list[Candidate]]]
 
 
 def _kernels(robot: Robot, names: dict[str, Any]) -> Rows:
-    """Yield calls of kernels for one state and for many."""
+    """Yield calls of kernels for one state."""
     q, v, tau, kernels = (names[key] for key in ("q", "v", "tau", "kernels"))
     model, data = robot.model, robot.model.createData()
     tip = model.getFrameId(robot.tip)
@@ -122,19 +106,37 @@ def _kernels(robot: Robot, names: dict[str, Any]) -> Rows:
         inside = _in_place(getattr(kernels.in_place, name), (*arguments, np.empty(shape)))
         words = ", ".join(("q", "v", "tau")[: len(arguments)])
         yield f"kernels.{name}({words})", [inside, Candidate("pinocchio", peer)]
-    batch = kernels.in_place.forward_dynamics_batch
-    arrays = [names[key] for key in ("qs", "vs", "taus", "out")]
-    inside = _in_place(batch, (*arrays, 0, STATES))
-    loop = peers.Pinocchio(robot, np.stack([array.T for array in arrays[:3]])).loop()
-    for options in ("", ", out=out"):
-        yield (
-            f"kernels.batch.forward_dynamics(qs, vs, taus{options})",
-            [inside, loop._replace(evaluations=1)],
-        )
 
 
 def _in_place(function: Any, arguments: tuple) -> Candidate:
     return Candidate("inside: in place", lambda: function(*arguments))
+
+
+def _batches(robot: Robot) -> Iterator[Row]:
+    """Time batches of states: with a new result, with `out`, and in single precision."""
+    kernels = md.customize(robot)
+    call = "kernels.batch.forward_dynamics(qs, vs, taus)"
+    with_out = call.replace(")", ", out=out)")
+    with_dtype = call.replace(")", ", out=out, dtype=np.float32)")
+    for states in STATES:
+        random = np.random.default_rng(0)
+        arrays = [random.uniform(-1.0, 1.0, (robot.n, states)) for _ in range(4)]
+        names: dict[str, Any] = {"kernels": kernels, "np": np}
+        names |= zip(("qs", "vs", "taus", "out"), arrays, strict=True)
+        single = names | {
+            key: names[key].astype(np.float32) for key in ("qs", "vs", "taus", "out")
+        }
+        batch = kernels.in_place.forward_dynamics_batch
+        loop = peers.Pinocchio(robot, np.stack([array.T for array in arrays[:3]])).loop()
+        candidates = [
+            Candidate("the call", documented(call, names)),
+            Candidate("with out=out", documented(with_out, names)),
+            _in_place(batch, (*arrays, 0, states)),
+            Candidate("with out=out, dtype=np.float32", documented(with_dtype, single)),
+            loop,
+        ]
+        timings = compare([candidate._replace(evaluations=states) for candidate in candidates])
+        yield Row(call, timings, states)
 
 
 def _motions(robot: Robot, names: dict[str, Any]) -> Rows:
@@ -153,13 +155,23 @@ def _motions(robot: Robot, names: dict[str, Any]) -> Rows:
         yield f"md.simulate(robot, q, v, {law}, 0.002)", []
 
 
-def _integrations(names: dict[str, Any]) -> Rows:
-    """Yield one step, and motions of the RR arm at several tolerances."""
+def _integrations(names: dict[str, Any]) -> Iterator[Row]:
+    """Time one step, and motions of the RR arm at several tolerances."""
     rhs, y0, p = names["rhs"], names["y0"], names["p"]
     engine = compile_engine(rhs, METHODS["rk4"], Options(size=y0.size))
     space, y = engine.space(step=1e-3), y0.copy()
+    call = "md.integrate(rhs, (0.0, 1e-3), y0, method='rk4', step=1e-3, p=p)"
+    step = Candidate("the call", documented(call, names))
     inside = Candidate("inside: Engine.go", lambda: engine.go(0.0, 1e-3, p, y, space))
-    yield "md.integrate(rhs, (0.0, 1e-3), y0, method='rk4', step=1e-3, p=p)", [inside]
+    yield Row(call, compare([step, inside]))
     rr = load_robot("rr")
-    for digits in (6, 9, 12):
-        yield f"problem_{digits}.solve(y0)", heyoka_call(rr, y0, SPAN, 10.0**-digits)
+    for tolerance, method in ((1e-6, "rkdp87"), (1e-9, "taylor"), (1e-12, "taylor")):
+        options = f"method='{method}', rtol={tolerance:g}, atol={tolerance:g}, p=p"
+        values = names | {"rhs": md.customize(rr).series if method == "taylor" else rhs}
+        whole = f"(rhs, (0.0, {SPAN}), y0, {options})"
+        values["problem"] = documented(f"md.problem{whole}", values)()
+        inside = Candidate("inside: Engine.run", inside_solver(rr, y0, SPAN, method, tolerance))
+        others = [inside, *heyoka_call(rr, y0, SPAN, tolerance)]
+        for call in (f"problem.solve(y0)  # md.problem{whole}", f"md.integrate{whole}"):
+            candidate = Candidate("the call", documented(call.partition("  #")[0], values))
+            yield Row(call, compare([candidate, *others]))

@@ -17,7 +17,7 @@ import pinocchio
 
 from manip_dyn.bench.peers import bare_urdf, installed
 from manip_dyn.bench.robots import usual_robots
-from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
+from manip_dyn.bench.timing import Candidate, Timing, compare, documented, headline, timing_lines
 from manip_dyn.clik import ClikSettings, Pose, VelocitySolver, middle_posture
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
@@ -25,14 +25,19 @@ from manip_dyn.robot import Robot
 
 PACKAGES = ("manip_dyn", "numba", "numpy", "pin", "pin-pink", "mink", "daqp")
 GAIN, DAMPING = 2.0, 1e-3
+CALL = "solver(q, pose, twist)"
 
 
 class Row(NamedTuple):
-    """Timings of all candidates for one robot, and a message for each peer that is skipped."""
+    """Timings of all candidates for one robot, and a message for each peer that is skipped.
+
+    `call` is the documented call of the first candidate.
+    """
 
     robot: str
     missing: list[str]
     timings: list[Timing]
+    call: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -41,10 +46,9 @@ def table(rows: Sequence[Row]) -> str:
         "One CLIK velocity from Python: kinematics, error, damped least squares. Medians over "
         "interleaved rounds: of the times, and of the ratios to the first row in the same round.",
     ]
-    for robot, missing, timings in rows:
-        lines.append(f"\n{robot}")
-        lines += timing_lines(timings)
-        lines += [f"  {sentence}" for sentence in missing]
+    for row in rows:
+        lines += [headline(f"\n{row.robot}", row.call), *timing_lines(row.timings)]
+        lines += [f"  {sentence}" for sentence in row.missing]
     return "\n".join(lines)
 
 
@@ -62,7 +66,7 @@ def _row(robot: Robot) -> Row:
     problem = problem_of(robot)
     peers, missing = installed_peers(problem)
     by_hand = Candidate("pinocchio + numpy, by hand", pinocchio_and_numpy(problem))
-    return Row(robot.name, missing, compare([*_ours(problem), by_hand, *peers]))
+    return Row(robot.name, missing, compare([*_ours(problem), by_hand, *peers]), CALL)
 
 
 def problem_of(robot: Robot) -> Problem:
@@ -90,13 +94,13 @@ def our_solver(problem: Problem) -> VelocitySolver:
 
 
 def _ours(problem: Problem) -> list[Candidate]:
-    q, pose, twist = problem.q, problem.pose, problem.twist
+    names = {"q": problem.q, "pose": problem.pose, "twist": problem.twist}
     same = our_solver(problem)
     usual = VelocitySolver(problem.robot, ClikSettings(gain=problem.gain))
     return [
-        Candidate("manip_dyn", lambda: same(q, pose, twist)),
+        Candidate("manip_dyn", documented(CALL, names | {"solver": same})),
         Candidate("inside: in place", our_solve(problem, same)[0]),
-        Candidate("manip_dyn, filtered inverse", lambda: usual(q, pose, twist)),
+        Candidate("manip_dyn, filtered inverse", documented(CALL, names | {"solver": usual})),
         Candidate("inside: in place, filtered inverse", our_solve(problem, usual)[0]),
     ]
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio
 
-from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
+import manip_dyn as md
+from manip_dyn.bench.timing import Candidate, Timing, compare, documented, headline, timing_lines
 from manip_dyn.collision import (
     Box,
     Capsule,
@@ -41,15 +42,21 @@ PACKAGES = ("manip_dyn", "numba", "pin", "coal")
 OBSTACLES, POSTURES, MOTIONS = 20, 200, 20
 SPACING = 0.01
 """Largest change of a joint between samples of a motion, rad."""
+POSTURES_CALL = "check.are_clear(q)"
+MOTIONS_CALL = "[md.check_motion(robot, motion, scene) for motion in motions]"
 Checks = Callable[[Matrix], Sequence[bool]]
 """Function that returns whether postures (m, n) are free of collisions."""
 
 
 class Row(NamedTuple):
-    """Timings of all candidates for one task."""
+    """Timings of all candidates for one task.
+
+    `call` is the documented call of the first candidate.
+    """
 
     task: str
     timings: list[Timing]
+    call: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -58,8 +65,8 @@ def table(rows: Sequence[Row]) -> str:
         "CPU times of calls. Medians over interleaved rounds: of the times, and of the "
         "ratios to the first row in the same round.",
     ]
-    for task, timings in rows:
-        lines += [f"\n{task}", *timing_lines(timings)]
+    for task, timings, call in rows:
+        lines += [headline(f"\n{task}", call), *timing_lines(timings)]
     return "\n".join(lines)
 
 
@@ -69,18 +76,23 @@ def measure() -> list[Row]:
     postures, motions = random_postures(robot, POSTURES), straight_motions(robot, scene)
     along = np.concatenate([samples(motion) for motion in motions])[:POSTURES]
     candidates = posture_checks(robot, scene)
+    names = {"md": md, "check": PostureCheck(robot, scene), "robot": robot, "scene": scene}
     pairs = len(pair_arrays(collision_model(robot, scene)).names)
     rows = [
         Row(
             f"{task}, {pairs} pairs of shapes; per posture",
-            _compare([Candidate(name, partial(f, q), len(q)) for name, f in candidates.items()]),
+            _compare(
+                [Candidate("manip_dyn", documented(POSTURES_CALL, names | {"q": q}), len(q))]
+                + [Candidate(name, partial(f, q), len(q)) for name, f in candidates.items()]
+            ),
+            POSTURES_CALL,
         )
         for task, q in (("random postures", postures), ("postures along motions", along))
     ]
     sampled = list(candidates.values())[-1]
     proofs = [
         Candidate(
-            "manip_dyn, proof", lambda: [check_motion(robot, m, scene) for m in motions], MOTIONS
+            "manip_dyn, proof", documented(MOTIONS_CALL, names | {"motions": motions}), MOTIONS
         ),
         Candidate(
             "pinocchio, bounding boxes, samples",
@@ -88,7 +100,8 @@ def measure() -> list[Row]:
             MOTIONS,
         ),
     ]
-    return [*rows, Row("straight motions without collisions; per motion", _compare(proofs))]
+    task = "straight motions without collisions; per motion"
+    return [*rows, Row(task, _compare(proofs), MOTIONS_CALL)]
 
 
 _compare = partial(compare, clock=time.process_time)
@@ -119,7 +132,7 @@ def samples(motion: Matrix) -> Matrix:
 
 
 def posture_checks(robot: Robot, scene: Scene) -> dict[str, Checks]:
-    """Return the candidates for checks of postures by name."""
+    """Return checks of postures by name, in addition to `PostureCheck.are_clear`."""
     arrays = pair_arrays(collision_model(robot, scene))
     bodies, pieces, pairs = arrays.bodies, arrays.pieces, arrays.pairs
     memory = posture_memory(bodies, pieces, pairs)
@@ -130,7 +143,6 @@ def posture_checks(robot: Robot, scene: Scene) -> dict[str, Checks]:
         return result > 0.0
 
     return {
-        "manip_dyn": PostureCheck(robot, scene).are_clear,
         "manip_dyn, one posture at a time": one_at_a_time,
         **coal_checks(robot, scene),
     }

@@ -1,11 +1,12 @@
 """`manip_dyn bench dynamics`: kernels compared with pinocchio, CasADi, MuJoCo and Drake.
 
 The suite times the forward and inverse dynamics, the mass matrix and the derivatives of both
-dynamics for each robot. "Compiled" rows are loops over states in compiled code, including SIMD
-lanes and exported C. "From Python" rows are single checked calls. Rows contain microseconds
-and the ratio to manip_dyn. If example-robot-data is installed, there are rows for the Panda and
-the humanoid G1 with a fixed pelvis, whose C peers are omitted. With an empty cache, compiling
-takes two minutes. Otherwise, the suite takes about 60 s.
+dynamics for each robot. Rows of one state time a call from Python. Rows of 512 states time
+`kernels.batch` and compiled loops over states, including exported C. "inside" is the compiled code
+that a call runs, with existing arrays. Rows contain microseconds per state and the ratio to the
+call in the title. If example-robot-data is installed, there are rows for the Panda and the
+humanoid G1 with a fixed pelvis, whose C peers are omitted. With an empty cache, compiling takes
+two minutes. Otherwise, the suite takes about 60 s.
 """
 
 from __future__ import annotations
@@ -24,26 +25,31 @@ import pinocchio
 
 from manip_dyn.bench import peers
 from manip_dyn.bench.robots import trees, usual_robots
-from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
+from manip_dyn.bench.timing import Candidate, Timing, compare, documented, headline, timing_lines
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.export.c99 import export_c
 from manip_dyn.robot import Robot
 
 STATES = 512
+ONE, MANY = "from Python", f"{STATES} states"
 MOST_JOINTS_IN_C = 20
 """Largest number of joints for C peers; a C compiler takes minutes for longer equations."""
-CHECKED = "manip_dyn, checked"
+LEADING, LOOP_IN_NUMBA = "the call", "kernels.in_place in a numba loop"
 PACKAGES = ("manip_dyn", "numba", "pin", "casadi", "mujoco", "drake")
 
 
 class Row(NamedTuple):
-    """Timings of one kernel of one robot, compiled or called from Python."""
+    """Timings of one kernel of one robot, from Python or for many states, per state.
+
+    `call` is the documented call of the first candidate.
+    """
 
     robot: str
     kernel: str
     way: str
     timings: list[Timing]
+    call: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -52,22 +58,19 @@ def table(rows: Sequence[Row]) -> str:
         "Medians over interleaved rounds: of the times, and of the ratios to the first candidate "
         "in the same round.",
     ]
-    for robot, kernel, way, timings in rows:
-        lines.append(f"\n{robot}, {kernel}, {way}")
-        lines += timing_lines(timings)
+    for row in rows:
+        head = headline(f"\n{row.robot}, {row.kernel}, {row.way}", row.call)
+        lines += [head, *timing_lines(row.timings)]
     return "\n".join(lines)
 
 
 def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time the forward and inverse dynamics, mass matrix and derivatives of each robot.
 
-    "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop only
-    for the forward dynamics (`abaInParallel`). Its other functions are called from Python, and the
-    binding overhead is subtracted: the time of `aba` from Python minus that of `abaInParallel`.
-    (This overestimates the overhead of `crba`, which has one array argument instead of three.)
-
-    "from Python" is one call for a single state. manip_dyn is timed with a checked call, which
-    returns a new array, and with an unchecked call that writes to an existing array.
+    Pinocchio has a compiled loop over states only for the forward dynamics (`abaInParallel`). Its
+    other functions are called from Python, and in rows of many states the binding overhead is
+    subtracted: the time of `aba` from Python minus that of `abaInParallel`. (This overestimates
+    the overhead of `crba`, which has one array argument instead of three.)
     """
     if robots is None:
         humanoid = trees().get("G1")
@@ -79,20 +82,22 @@ def _rows(robot: Robot) -> Iterator[Row]:
     states = np.random.default_rng(0).uniform(-1.0, 1.0, size=(3, STATES, robot.n))
     pin = peers.Pinocchio(robot, states)
     ours = _Ours(robot, states)
-    forward = [ours.loop("forward_dynamics"), ours.batch("forward_dynamics"), pin.loop()]
+    loops = [pin.loop()]
     if robot.n <= MOST_JOINTS_IN_C:
-        forward += [*peers.casadi_loops(robot, states), *exported_loops(robot, states)]
-    yield Row(robot.name, "forward dynamics", "compiled", compare(forward))
+        loops += [*peers.casadi_loops(robot, states), *exported_loops(robot, states)]
     both_ways = [Candidate("aba", pin.call(pinocchio.aba, 3)), pin.loop()]
-    for kernel, name, function, count in _OTHERS:
-        loops = [ours.loop(kernel), ours.batch(kernel)]
-        timings = compare([*loops, Candidate(name, pin.call(function, count)), *both_ways])
-        yield Row(robot.name, kernel.replace("_", " "), "compiled", _less_binding(timings))
     for kernel, name, function, count in (_FORWARD, *_OTHERS):
         theirs = Candidate(name, pin.call(function, count))
         more = peers.whole_step_calls(robot, states) if kernel == _FORWARD[0] else []
-        timings = compare([ours.checked_call(kernel), ours.call(kernel), theirs, *more])
-        yield Row(robot.name, kernel.replace("_", " "), "from Python", timings)
+        call, candidates = ours.one_state(kernel)
+        timings = compare([*candidates, theirs, *more])
+        yield Row(robot.name, kernel.replace("_", " "), ONE, timings, call)
+        call, candidates = ours.many_states(kernel)
+        if kernel == _FORWARD[0]:
+            timings = compare([*candidates, *loops])
+        else:
+            timings = _less_binding(compare([*candidates, theirs, *both_ways]))
+        yield Row(robot.name, kernel.replace("_", " "), MANY, timings, call)
 
 
 _FORWARD = ("forward_dynamics", "pinocchio aba", pinocchio.aba, 3)
@@ -131,44 +136,42 @@ class _Ours:
     """Candidates that call the kernels of this package for one robot."""
 
     def __init__(self, robot: Robot, states: Vector):
-        self._checked = customize(robot)
-        self._kernels = self._checked.in_place
+        self._kernels = customize(robot)
         self._states = states
         self._n = robot.n
 
-    def loop(self, kernel: str) -> Candidate:
-        """Return a compiled loop over the states."""
-        function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
-        states, result = np.stack(arrays), out[0].copy()
-        run = _single(function) if len(arrays) == 1 else _triple(function)
-        return Candidate("manip_dyn", lambda: run(states, result), STATES)
+    def one_state(self, kernel: str) -> tuple[str, list[Candidate]]:
+        """Return the documented call for a single state, and its candidates."""
+        arrays, out = self._arrays(kernel)
+        state, result = [array[0].copy() for array in arrays], out[0].copy()
+        names = dict(zip(("q", "v", "tau"), state, strict=False))
+        call = f"kernels.{kernel}({', '.join(names)})"
+        function = getattr(self._kernels.in_place, kernel)
+        return call, [
+            Candidate(LEADING, documented(call, {"kernels": self._kernels, **names})),
+            Candidate("inside: in place", lambda: function(*state, result)),
+        ]
 
-    def batch(self, kernel: str) -> Candidate:
-        """Return the batched kernel, with states in SIMD lanes."""
-        function, (arrays, out) = getattr(self._kernels, f"{kernel}_batch"), self._arrays(kernel)
+    def many_states(self, kernel: str) -> tuple[str, list[Candidate]]:
+        """Return the documented call for many states, and its candidates.
+
+        The last candidate is a loop over single states in code that numba compiles.
+        """
+        in_place = self._kernels.in_place
+        function, (arrays, out) = getattr(in_place, f"{kernel}_batch"), self._arrays(kernel)
         columns = [np.ascontiguousarray(array.T) for array in arrays]
         across = np.empty((*out.shape[1:], STATES))
-        return Candidate(
-            "manip_dyn, batched", lambda: function(*columns, across, 0, STATES), STATES
-        )
-
-    def checked_call(self, kernel: str) -> Candidate:
-        """Return a single checked call from Python."""
-        arrays, _ = self._arrays(kernel)
-        state = [array[0].copy() for array in arrays]
-        kernels = self._checked
-        # Spelled out, because this is how users call it.
-        if kernel == "forward_dynamics":
-            q, v, tau = state
-            return Candidate(CHECKED, lambda: kernels.forward_dynamics(q, v, tau))
-        function = getattr(kernels, kernel)
-        return Candidate(CHECKED, lambda: function(*state))
-
-    def call(self, kernel: str) -> Candidate:
-        """Return a single unchecked call from Python that writes to an existing array."""
-        function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
-        state, result = [array[0].copy() for array in arrays], out[0].copy()
-        return Candidate("manip_dyn, unchecked and in place", lambda: function(*state, result))
+        names = dict(zip(("qs", "vs", "taus"), columns, strict=False))
+        call = f"kernels.batch.{kernel}({', '.join(names)}, out=out)"
+        values = {"kernels": self._kernels, "out": across, **names}
+        single, states, result = getattr(in_place, kernel), np.stack(arrays), out[0].copy()
+        run = _single(single) if len(arrays) == 1 else _triple(single)
+        candidates = [
+            Candidate(LEADING, documented(call, values)),
+            Candidate("inside: in place", lambda: function(*columns, across, 0, STATES)),
+            Candidate(LOOP_IN_NUMBA, lambda: run(states, result)),
+        ]
+        return call, [candidate._replace(evaluations=STATES) for candidate in candidates]
 
     def _arrays(self, kernel: str) -> tuple[list[Vector], Vector]:
         n = self._n

@@ -4,10 +4,13 @@ The first problem consists of motions of the PA-10 over 1 s from random states w
 efforts, by RK4 with steps of 1 ms. Slower candidates simulate fewer motions. Times are per step
 and motion.
 
-The second problem compares effort laws for motions of the PA-10 in one thread: constant efforts,
+The second problem compares the same motions with 200 samples of each with those without samples.
+The peak memory of the call includes its result.
+
+The third problem compares effort laws for motions of the PA-10 in one thread: constant efforts,
 PD control, and a Python function that numba compiles.
 
-The third problem compares motions of the two-link arm at equal errors. Errors are measured
+The fourth problem compares motions of the two-link arm at equal errors. Errors are measured
 relative to a solution with a tighter tolerance. The time at a given error is interpolated between
 a candidate's (error, time) points on logarithmic scales.
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,11 +31,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import manip_dyn as md
 from manip_dyn.bench.integrators import time_at
 from manip_dyn.bench.peers import bare_urdf, installed, rates_of
-from manip_dyn.bench.timing import Candidate, Timing, compare, timing_lines
+from manip_dyn.bench.timing import Call, Candidate, Timing, compare, documented, timing_lines
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.ensembles import simulate_many
 from manip_dyn.ensembles.batch_simulation import checked_threads
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import PDControl, simulate
@@ -39,9 +43,17 @@ from manip_dyn.simulation import PDControl, simulate
 MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
 """Number of motions in an ensemble, number of motions in a loop, and number of rounds."""
 DURATION, STEP = 1.0, 1e-3
+SAMPLES = 200
+"""Number of samples of a motion, in addition to the initial state."""
 SOME = 4096
 """Number of motions of the two-link arm."""
 TOLERANCES = tuple(10.0**-k for k in range(5, 15))
+FIXED = "md.simulate_many(robot, q, v, efforts, duration, step, threads=threads, dtype=dtype)"
+SAMPLED = "md.simulate_many(robot, q, v, efforts, duration, step, sample_period, threads=threads)"
+CONTROLLED = (
+    "md.simulate_many(robot, q, v, efforts, duration, method=method, rtol=tolerance, "
+    "atol=tolerance, threads=1)"
+)
 EXACT, TARGETS = 1e-15, (1e-6, 1e-9, 1e-12)
 PACKAGES = ("manip_dyn", "numba", "mujoco", "frax", "jax", "heyoka")
 
@@ -53,11 +65,16 @@ class Row(NamedTuple):
         problem: Description of the problem.
         timings: Timings of the candidates.
         errors: Largest error of each candidate (rad, m, rad/s or m/s). Empty if not measured.
+        call: The documented call of the candidates of this package.
+        memory: Peak memory of the first candidate's call relative to its result; 0 if not
+            measured.
     """
 
     problem: str
     timings: list[Timing]
     errors: list[float]
+    call: str = ""
+    memory: float = 0.0
 
 
 class Motions(NamedTuple):
@@ -75,9 +92,11 @@ class Motions(NamedTuple):
 def table(rows: Sequence[Row]) -> str:
     """Return one table per problem."""
     lines = ["Medians over interleaved rounds: of the times, and of the ratios to the first row."]
-    for problem, timings, errors in rows:
-        lines += ["", problem]
+    for problem, timings, errors, call, memory in rows:
+        lines += ["", *filter(None, (problem, call))]
         entries = timing_lines(timings)
+        if memory:
+            entries.append(f"  peak memory of the first row: {memory:.3f} times its result")
         if errors:
             entries = [f"{line}   error {e:.1e}" for line, e in zip(entries, errors, strict=True)]
             entries += _at_equal_errors(timings, errors)
@@ -101,7 +120,7 @@ def _at_equal_errors(timings: Sequence[Timing], errors: Sequence[float]) -> list
 
 def measure(motions: int = MOTIONS, some: int = SOME) -> list[Row]:
     """Time ensembles of `motions` motions of the PA-10 and `some` motions of the two-link arm."""
-    return [_fixed_steps(motions), _laws(motions), *_equal_errors(some)]
+    return [_fixed_steps(motions), _sampled(motions), _laws(motions), *_equal_errors(some)]
 
 
 def random_motions(robot: Robot, count: int) -> Motions:
@@ -119,11 +138,9 @@ def _fixed_steps(count: int) -> Row:
     part = motions.some(10 * fraction)
     steps = round(DURATION / STEP)
     candidates = [
-        Candidate(f"manip_dyn, {threads} threads", partial(_many, motions, threads), count),
-        Candidate("manip_dyn, 1 thread", partial(_many, part, 1), len(part.starts)),
-        Candidate(
-            "manip_dyn, 1 thread, float32", partial(_many, part, 1, np.float32), len(part.starts)
-        ),
+        Candidate(f"manip_dyn, {threads} threads", _many(motions, threads), count),
+        Candidate("manip_dyn, 1 thread", _many(part, 1), len(part.starts)),
+        Candidate("manip_dyn, 1 thread, float32", _many(part, 1, np.float32), len(part.starts)),
         Candidate("a loop over md.simulate", partial(_loop, alone, None), len(alone.starts)),
         Candidate(
             "a loop over md.simulate, ends only", partial(_loop, few, DURATION), len(few.starts)
@@ -135,16 +152,48 @@ def _fixed_steps(count: int) -> Row:
         candidate._replace(evaluations=candidate.evaluations * steps) for candidate in candidates
     ]
     problem = f"pa10, {count} motions over {DURATION:g} s, rk4 with {STEP:g} s; per step"
-    return Row(problem, compare(per_step, ROUNDS, time.perf_counter), [])
+    return Row(problem, compare(per_step, ROUNDS, time.perf_counter), [], FIXED)
 
 
-def _many(motions: Motions, threads: int, dtype: Any = np.float64) -> Matrix:
-    n = motions.robot.n
-    q, v = motions.starts[:, :n], motions.starts[:, n:]
-    result = simulate_many(
-        motions.robot, q, v, motions.efforts, DURATION, STEP, threads=threads, dtype=dtype
-    )
-    return np.hstack([result.q_end, result.v_end])
+def _many(motions: Motions, threads: int, dtype: Any = np.float64) -> Call:
+    return documented(FIXED, _names(motions) | {"threads": threads, "dtype": dtype})
+
+
+def _names(motions: Motions) -> dict[str, Any]:
+    """Return the variables of the documented calls."""
+    q, v = np.hsplit(motions.starts, 2)
+    names = {"md": md, "robot": motions.robot, "efforts": motions.efforts}
+    return names | {"q": q, "v": v, "duration": DURATION, "step": STEP}
+
+
+def _sampled(count: int) -> Row:
+    motions, threads = random_motions(load_robot("pa10"), count), checked_threads(None)
+    steps = round(DURATION / STEP) * count
+    names = _names(motions) | {"sample_period": DURATION / SAMPLES, "threads": threads}
+    sampled = documented(SAMPLED, names)
+    candidates = [
+        Candidate(f"{SAMPLES} samples", sampled, steps),
+        Candidate("initial and final states", _many(motions, threads), steps),
+        *(
+            peer._replace(evaluations=peer.evaluations * round(DURATION / STEP))
+            for peer in mujoco_rollout(motions.some(max(count // 100, 8)), DURATION, STEP, threads)
+        ),
+    ]
+    problem = f"pa10, {count} motions with {SAMPLES} samples, {threads} threads; per step"
+    timings = compare(candidates, ROUNDS, time.perf_counter)
+    return Row(problem, timings, [], SAMPLED, _peak_memory(sampled))
+
+
+def _peak_memory(call: Call) -> float:
+    """Return the peak memory of NumPy arrays during a call relative to those of its result."""
+    tracemalloc.start()
+    try:
+        result = call()
+        size, peak = tracemalloc.get_traced_memory()
+        assert result is not None
+    finally:
+        tracemalloc.stop()
+    return peak / size
 
 
 def _loop(motions: Motions, sample_period: float | None) -> Matrix:
@@ -167,11 +216,11 @@ def _laws(count: int) -> Row:
     }
     steps = round(DURATION / STEP) * len(motions.starts)
     candidates = [
-        Candidate(name, partial(_many, motions._replace(efforts=law), 1), steps)
+        Candidate(name, _many(motions._replace(efforts=law), 1), steps)
         for name, law in laws.items()
     ]
     problem = f"pa10, {len(motions.starts)} motions, effort laws, one thread; per step"
-    return Row(problem, compare(candidates, ROUNDS, time.thread_time), [])
+    return Row(problem, compare(candidates, ROUNDS, time.thread_time), [], FIXED)
 
 
 def _damping(_t: float, _q: Vector, v: Vector) -> Vector:
@@ -182,30 +231,26 @@ def _damping(_t: float, _q: Vector, v: Vector) -> Vector:
 def _equal_errors(count: int) -> Iterator[Row]:
     motions = random_motions(load_robot("rr"), count)
     motions = motions._replace(efforts=np.zeros_like(motions.efforts))
-    exact = _controlled(motions, "rkdp87", EXACT)
-    candidates: list[tuple[str, Callable[[], Matrix]]] = [
-        (f"manip_dyn, {method}, {tolerance:.0e}", partial(_controlled, motions, method, tolerance))
+    exact = _final_states(_controlled(motions, "rkdp87", EXACT))
+    candidates: list[tuple[str, Call]] = [
+        (f"manip_dyn, {method}, {tolerance:.0e}", _controlled(motions, method, tolerance))
         for method in ("taylor", "rkdp87")
         for tolerance in TOLERANCES
     ]
     candidates += heyoka_batches(motions, DURATION, TOLERANCES)
     timed = [Candidate(name, run, count) for name, run in candidates]
-    errors = [float(np.abs(run() - exact).max()) for _, run in candidates]
+    errors = [float(np.abs(_final_states(run) - exact).max()) for _, run in candidates]
     problem = f"rr, {count} motions over {DURATION:g} s with tolerances, one thread; per motion"
-    yield Row(problem, compare(timed, ROUNDS, time.thread_time), errors)
+    yield Row(problem, compare(timed, ROUNDS, time.thread_time), errors, CONTROLLED)
 
 
-def _controlled(motions: Motions, method: str, tolerance: float) -> Matrix:
-    n = motions.robot.n
-    q, v = motions.starts[:, :n], motions.starts[:, n:]
-    result = simulate_many(
-        *(motions.robot, q, v, motions.efforts, DURATION),
-        method=method,
-        rtol=tolerance,
-        atol=tolerance,
-        threads=1,
-    )
-    return np.hstack([result.q_end, result.v_end])
+def _controlled(motions: Motions, method: str, tolerance: float) -> Call:
+    return documented(CONTROLLED, _names(motions) | {"method": method, "tolerance": tolerance})
+
+
+def _final_states(run: Call) -> Matrix:
+    result: Any = run()
+    return np.hstack([result.q_end, result.v_end]) if hasattr(result, "q_end") else result
 
 
 # ------------------------------------------------------------------------------------- peers

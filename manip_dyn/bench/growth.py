@@ -13,7 +13,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ import pinocchio
 
 from manip_dyn.bench.peers import Pinocchio
 from manip_dyn.bench.robots import trees
-from manip_dyn.bench.timing import Candidate, Timing, compare
+from manip_dyn.bench.timing import Candidate, Timing, compare, documented
 from manip_dyn.codegen import customize
 from manip_dyn.robot import Robot, load_robot
 
@@ -41,7 +40,7 @@ _KERNELS: tuple[tuple[str, Callable, int], ...] = (
 class Row(NamedTuple):
     """A kernel of a robot: CPU seconds of the first call, and timings of later calls.
 
-    `robot` is "" for a serial chain.
+    `robot` is "" for a serial chain. `call` is the documented call of the first timing.
     """
 
     joints: int
@@ -49,6 +48,7 @@ class Row(NamedTuple):
     first: float
     timings: list[Timing]
     robot: str = ""
+    call: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -59,7 +59,7 @@ def table(rows: Sequence[Row]) -> str:
         f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
     ]
     robot = ""
-    for joints, kernel, first, timings, name in rows:
+    for joints, kernel, first, timings, name, _call in rows:
         if name != robot:
             lines.append(name)
             robot = name
@@ -97,14 +97,17 @@ def _rows(robot: Robot, label: str) -> Iterator[Row]:
     n, kernels = robot.n, customize(robot)
     states = np.random.default_rng(n).uniform(-1.0, 1.0, size=(3, 1, n))
     peer = Pinocchio(robot, states)
+    names = {"kernels": kernels, **dict(zip(("q", "v", "tau"), states[:, 0], strict=True))}
     for name, function, count in _KERNELS:
-        ours = Candidate("manip_dyn", partial(getattr(kernels, name), *states[:count, 0]))
+        call = f"kernels.{name}({', '.join(('q', 'v', 'tau')[:count])})"
+        ours = Candidate("manip_dyn", documented(call, names))
         first = _cpu_seconds(ours.call)
         theirs = Candidate(f"pinocchio {function.__name__}", peer.call(function, count))
-        yield Row(n, name, first, compare([ours, theirs]), label)
-    q, v, tau = states[:, 0]
-    series = Candidate("manip_dyn", lambda: kernels.taylor(q, v, tau, ORDER))
-    yield Row(n, f"taylor to order {ORDER}", _cpu_seconds(series.call), compare([series]), label)
+        yield Row(n, name, first, compare([ours, theirs]), label, call)
+    call = f"kernels.taylor(q, v, tau, {ORDER})"
+    series = Candidate("manip_dyn", documented(call, names))
+    first = _cpu_seconds(series.call)
+    yield Row(n, f"taylor to order {ORDER}", first, compare([series]), label, call)
 
 
 def _cpu_seconds(call: Callable[[], object]) -> float:

@@ -28,7 +28,7 @@ from scipy.integrate import solve_ivp
 
 from manip_dyn.bench.peers import extended_precision_end, installed, rates_of
 from manip_dyn.bench.robots import usual_robots
-from manip_dyn.bench.timing import Candidate, repetitions, seconds
+from manip_dyn.bench.timing import Candidate, documented, repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import METHODS, Options, compile_engine
@@ -39,6 +39,7 @@ from manip_dyn.robot import Robot, load_robot
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 32))
 OURS = ("rkdp54", "rkdp87", "rkf78", "rkv78", "taylor")
 PACKAGES = ("manip_dyn", "numba", "scipy", "numbalsoda", "heyoka", "diffrax")
+CALL = "problem.solve(y0).y_last"
 SLICE, RUNS, ENOUGH = 5e-4, 40, 0.5
 """Minimum CPU time (s) of a solver in a round, number of rounds, and total CPU time (s) after
 which a solver is not repeated."""
@@ -54,12 +55,16 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """CPU milliseconds of a candidate at each target error, or None if it is not reached."""
+    """CPU milliseconds of a candidate at each target error, or None if it is not reached.
+
+    `call` is the documented call of a candidate of this package.
+    """
 
     problem: str
     candidate: str
     targets: tuple[float, ...]
     milliseconds: tuple[float | None, ...]
+    call: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -73,7 +78,9 @@ def table(rows: Sequence[Row]) -> str:
             for i in range(len(targets))
         ]
         head = "".join(f"{f'error {target:g}':>20}" for target in targets)
-        lines += ["", f"{problem}, CPU ms (ratio to the best of manip_dyn)", f"{'':<34}{head}"]
+        call = f"; manip_dyn: {mine[0].call}" if mine[0].call else ""
+        title = f"{problem}, CPU ms (ratio to the best of manip_dyn){call}"
+        lines += ["", title, f"{'':<34}{head}"]
         for row in mine:
             cells = "".join(map(_cell, row.milliseconds, best))
             lines.append(f"{row.candidate:<34}{cells}")
@@ -111,18 +118,24 @@ def measure(
         for candidate, solvers in candidates.items():
             points = [(error_of(solve, exact), next(least)) for solve in solvers]
             times = tuple(time_at(points, target) for target in targets)
-            rows.append(Row(name, candidate, targets, times))
+            rows.append(Row(name, candidate, targets, times, call_of(candidate)))
     return rows
 
 
 def _candidates(robot: Robot, start: Vector, duration: float, tolerances: Sequence[float]):
-    for make, note in ((_public_solver, ""), (_inside_solver, ", inside")):
+    for make, note in ((_public_solver, ""), (inside_solver, ", inside")):
         for method in OURS:
             yield (
                 f"manip_dyn {method}{note}",
                 (make(robot, start, duration, method, tolerance) for tolerance in tolerances),
             )
     yield from candidates(robot, start, duration, tolerances)
+
+
+def call_of(candidate: str) -> str:
+    """Return the documented call of a candidate, or "" for others."""
+    is_public = candidate.startswith("manip_dyn") and not candidate.endswith("inside")
+    return CALL if is_public else ""
 
 
 def _public_solver(
@@ -139,10 +152,13 @@ def _public_solver(
         atol=tolerance,
         p=np.zeros(robot.n),
     )
-    return lambda: prepared.solve(start).y_last
+    return documented(CALL, {"problem": prepared, "y0": start})
 
 
-def _inside_solver(robot: Robot, start: Vector, duration: float, method: str, tolerance: float):
+def inside_solver(
+    robot: Robot, start: Vector, duration: float, method: str, tolerance: float
+) -> Solver:
+    """Return a solver that calls the engine inside `md.Problem.solve`."""
     kernels, orders, rows = customize(robot), (0, 0), 0
     rhs = kernels.right_hand_side
     if method == "taylor":
@@ -204,7 +220,7 @@ def _least(times: Iterable[float | None]) -> float | None:
 
 
 def _is_ours(row: Row) -> bool:
-    return row.candidate.startswith("manip_dyn") and not row.candidate.endswith("inside")
+    return bool(call_of(row.candidate))
 
 
 # ------------------------------------------------------------------------------------- peers

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import manip_dyn as md
 from manip_dyn.bench.peers import installed
+from manip_dyn.bench.timing import documented
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody import Joint, Mechanism, MovingBody, simulate_mechanism
 
@@ -27,6 +29,7 @@ BODIES = (25, 50, 100, 200, 400)
 TARGETS = (1e-4, 1e-6)
 """Errors, m."""
 PACKAGES = ("manip_dyn", "numba", "exudyn")
+CALL = "md.simulate_mechanism(mechanism, duration, rtol=rtol)"
 DURATION, LINK, REFERENCE, REPEATS = 0.5, 0.2, 1e-10, 2
 MASS, INERTIA, GRAVITY = 1.0, (0.01, 0.02, 0.02), (0.0, -5.0, -8.0)
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
@@ -42,6 +45,7 @@ class Row(NamedTuple):
         error: Measured error, m.
         steps: Number of steps.
         milliseconds: Shortest CPU time of the call, ms.
+        call: Documented call of a candidate of this package.
     """
 
     bodies: int
@@ -50,6 +54,7 @@ class Row(NamedTuple):
     error: float
     steps: int
     milliseconds: float
+    call: str = ""
 
 
 class Run(NamedTuple):
@@ -124,14 +129,17 @@ def _rows(bodies: int) -> Iterator[Row]:
                 if error < target:  # other load on the machine only increases a time
                     again = [run(level).milliseconds for _ in range(REPEATS)]
                     least = min(result.milliseconds, *again)
-                    yield Row(bodies, name, target, error, result.steps, least)
+                    call = CALL if name == "manip_dyn" else ""
+                    yield Row(bodies, name, target, error, result.steps, least, call)
                     break
 
 
 def _our_run(mechanism: Mechanism, rtol: float) -> Run:
     """Simulate a mechanism with the public call."""
+    names = {"md": md, "mechanism": mechanism, "duration": DURATION, "rtol": rtol}
+    simulate = documented(CALL, names)
     began = time.thread_time()
-    motion = simulate_mechanism(mechanism, DURATION, rtol=rtol)
+    motion: Any = simulate()
     elapsed = time.thread_time() - began
     return Run(motion.q[-1, -7:-4], motion.statistics.steps, 1e3 * elapsed)
 

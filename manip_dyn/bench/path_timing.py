@@ -19,13 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio
 
+import manip_dyn as md
 from manip_dyn.bench.peers import installed
-from manip_dyn.bench.timing import SLICE, repetitions, seconds
+from manip_dyn.bench.timing import SLICE, documented, repetitions, seconds
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.path_timing import JointPath, PathTiming, time_path
+from manip_dyn.planning.path_timing import JointPath, time_path
 from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9
+CALL = "md.time_path(robot, waypoints)"
 SAMPLES = 10_001
 BEYOND = 1e-6
 """Tolerance of violations, relative to the limit."""
@@ -55,6 +57,7 @@ class Row(NamedTuple):
         duration: Duration of the motion, s.
         violations: Fraction of the samples that exceed a limit, or None if not sampled.
         load: Largest ratio of a speed or effort to its limit, or None if not sampled.
+        call: Documented call of a candidate of this package.
     """
 
     problem: str
@@ -63,6 +66,7 @@ class Row(NamedTuple):
     duration: float
     violations: float | None
     load: float | None
+    call: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -115,15 +119,15 @@ def measure(chosen: Sequence[Problem] | None = None) -> list[Row]:
 
 
 def _ours(problem: Problem) -> Row:
-    def compute() -> PathTiming:
-        return time_path(problem.robot, problem.waypoints)
-
-    timing = compute()
+    names = {"md": md, "robot": problem.robot, "waypoints": problem.waypoints}
+    compute = documented(CALL, names)
+    timing: Any = compute()
     times = np.linspace(0.0, timing.t_final, SAMPLES)
     states = [timing.joints(float(t)) for t in times]
     q, v, a = (np.array(column) for column in zip(*states, strict=True))
     name = f"manip_dyn, {len(timing.motion.grid) - 1} intervals"
-    return _row(problem, name, compute, timing.t_final, (times, q, v, a))
+    row = _row(problem, name, compute, timing.t_final, (times, q, v, a))
+    return row._replace(call=CALL)
 
 
 def _toppra(problem: Problem) -> list[Row]:

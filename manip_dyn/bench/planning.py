@@ -11,16 +11,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import manip_dyn as md
 from manip_dyn.bench.collocation import Collocation, guesses
 from manip_dyn.bench.peers import installed
-from manip_dyn.bench.timing import SLICE, repetitions, seconds
+from manip_dyn.bench.timing import SLICE, documented, repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
 from manip_dyn.robot import Robot, load_robot
 
@@ -52,13 +52,17 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Result of a candidate for a problem: planning time (ms), duration (s), and a note."""
+    """Result of a candidate for a problem: planning time (ms), duration (s), and a note.
+
+    `call` is the documented call of a candidate of this package.
+    """
 
     problem: str
     candidate: str
     milliseconds: float
     duration: float | None
     note: str
+    call: str = ""
 
 
 Candidate = Callable[[Problem], Row | None]
@@ -93,24 +97,21 @@ def problems() -> list[Problem]:
 
 def zero_net_work(problem: Problem) -> Row:
     """Time `plan_zero_net_work`."""
-
-    def plan():
-        return plan_zero_net_work(problem.robot, problem.start, problem.goal)
-
-    result = plan()
-    return Row(problem.name, "zero net work", _milliseconds(plan), result.t_final, result.status)
+    return _documented_row(problem, "zero net work", "md.plan_zero_net_work(robot, start, goal)")
 
 
 def minimum_time(problem: Problem) -> Row | None:
     """Time `plan_minimum_time`; return None for arms with more than `MOST_JOINTS` joints."""
     if problem.robot.n > MOST_JOINTS:
         return None
+    return _documented_row(problem, "minimum time", "md.plan_minimum_time(robot, start, goal)")
 
-    def plan():
-        return plan_minimum_time(problem.robot, problem.start, problem.goal)
 
-    result = plan()
-    return Row(problem.name, "minimum time", _milliseconds(plan), result.t_final, result.status)
+def _documented_row(problem: Problem, candidate: str, call: str) -> Row:
+    names = {"robot": problem.robot, "start": problem.start, "goal": problem.goal}
+    plan = documented(call, {"md": md, **names})
+    result: Any = plan()
+    return Row(problem.name, candidate, _milliseconds(plan), result.t_final, result.status, call)
 
 
 def casadi_collocation(problem: Problem) -> Row | None:

@@ -25,7 +25,7 @@ from manip_dyn.core.errors import ManipDynError
 SUITES = (
     *("dynamics", "calls", "growth", "clik", "integrators"),
     *("planning", "path_timing", "execution", "stiff", "mechanisms", "ensembles"),
-    *("collisions", "cold"),
+    *("collisions", "sweeps", "cold"),
 )
 
 

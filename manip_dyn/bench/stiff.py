@@ -20,8 +20,9 @@ import numba
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from manip_dyn.bench.integrators import Row, error_and_time, table, time_at
+from manip_dyn.bench.integrators import CALL, Row, call_of, error_and_time, table, time_at
 from manip_dyn.bench.peers import installed
+from manip_dyn.bench.timing import documented
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import Jacobian, integrate
@@ -49,7 +50,7 @@ def measure() -> list[Row]:
     for candidate, solvers in _candidates(robot):
         points = list(until_exact(solvers, exact))
         times = tuple(time_at(points, target) for target in TARGETS)
-        rows.append(Row(name, candidate, TARGETS, times))
+        rows.append(Row(name, candidate, TARGETS, times, call_of(candidate)))
     return rows
 
 
@@ -99,7 +100,7 @@ def _our_solver(robot: Robot, method: str, tolerance: float) -> Solver:
         p=np.zeros(robot.n),
         jacobian=None if method == "rkdp54" else jacobian,
     )
-    return lambda: prepared.solve(START).y_last
+    return documented(CALL, {"problem": prepared, "y0": START})
 
 
 def _scipy(robot: Robot) -> Candidates:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
@@ -40,6 +40,16 @@ class Timing(NamedTuple):
     name: str
     microseconds: float
     ratio: float
+
+
+def documented(code: str, names: dict[str, Any]) -> Callable[[], Any]:
+    """Return a function that evaluates a documented call.
+
+    Args:
+        code: Python code of the call, such as ``md.simulate(robot, q, v, tau, 1.0)``.
+        names: Variables of the code.
+    """
+    return eval(f"lambda: {code}", names)  # the code is a constant of a suite
 
 
 def compare(
@@ -75,6 +85,11 @@ def setting(packages: Sequence[str]) -> Mapping[str, str]:
         "processor": _processor(),
         "Python": platform.python_version(),
     } | {name: text for name in packages if (text := _version(name))}
+
+
+def headline(title: str, call: str) -> str:
+    """Return the title of a table and the documented call that it times, if there is one."""
+    return f"{title}: {call}" if call else title
 
 
 def timing_lines(timings: Sequence[Timing]) -> list[str]:

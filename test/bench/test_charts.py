@@ -35,9 +35,13 @@ def test_a_chart_within_a_page_has_no_styles():
 
 
 def test_a_chart_of_rates_has_the_values_of_the_record():
-    timings = [Timing("peer", 2.0, 4.0), Timing("manip_dyn", 0.5, 1.0)]
+    timings = [
+        Timing("the call", 0.5, 1.0),
+        Timing("inside: in place", 0.4, 0.8),
+        Timing("peer", 2.0, 4.0),
+    ]
     kernels = ("forward dynamics", "other")
-    rows = [dynamics.Row("pa10", kernel, "compiled", timings) for kernel in kernels]
+    rows = [dynamics.Row("pa10", kernel, dynamics.MANY, timings) for kernel in kernels]
     (chart,) = page.charts(Record("dynamics", "2026-01-01", {}, rows))
-    assert chart.values == (("manip_dyn", 2.0), ("peer", 0.5))
+    assert chart.values == (("manip_dyn, batched", 2.0), ("peer", 0.5))
     assert page.charts(Record("cold", "2026-01-01", {}, [])) == []

@@ -25,6 +25,7 @@ from manip_dyn.bench import (
     path_timing,
     planning,
     read_record,
+    sweeps,
 )
 from manip_dyn.cli import main
 
@@ -32,7 +33,7 @@ BENCHMARKS = Path(md.__file__).parent.parent / "benchmarks"
 TIMINGS = [Timing("manip_dyn", 1.25, 1.0), Timing("pinocchio", 3.0, 2.4)]
 ROWS = {
     "calls": [calls.Row("kernels.mass_matrix(q)", TIMINGS)],
-    "dynamics": [dynamics.Row("arm", "mass matrix", "compiled", TIMINGS)],
+    "dynamics": [dynamics.Row("arm", "mass matrix", dynamics.MANY, TIMINGS, "kernels.mass_matrix(q)")],
     "growth": [growth.Row(3, "taylor to order 8", 0.5, TIMINGS[:1])],
     "clik": [clik.Row("arm", ["mink is not installed"], TIMINGS)],
     "integrators": [
@@ -54,6 +55,7 @@ ROWS = {
     ],
     "stiff": [integrators.Row("pendulum, 2 s", "manip_dyn rodas5p", (1e-2,), (0.125,))],
     "mechanisms": [mechanisms.Row(25, "manip_dyn", 1e-4, 5e-5, 20, 40.0)],
+    "sweeps": [sweeps.Row("md.sweep(task, cases)", 8, 2, 0.5, 2.5, 0.8, 0.25, 64.0, 1)],
     "collisions": [collisions.Row("random postures", TIMINGS)],
     "cold": [cold.Row("import", 0.5, 0.25)],
 }
@@ -141,4 +143,8 @@ def test_a_stored_file_is_named_after_its_suite_and_commit():
     for file in (BENCHMARKS / "runs").glob("*"):
         stored = read_record(file)
         assert file.name == f"{stored.suite}-{stored.setting['commit']}.json"
-        assert file.read_text() == json.dumps(stored.content(), indent=1) + "\n"
+        content = json.loads(file.read_text())
+        assert file.read_text() == json.dumps(content, indent=1) + "\n"
+        rows = json.loads(json.dumps(stored.content()))["rows"]
+        for row, values in zip(rows, content["rows"], strict=True):
+            assert row | values == row  # fields that are newer than the record have defaults

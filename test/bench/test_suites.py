@@ -1,6 +1,7 @@
 """`manip_dyn bench`: every suite runs and reports; no test depends on a measured time."""
 
 import ast
+import functools
 import inspect
 import itertools
 import json
@@ -13,15 +14,16 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+import manip_dyn.bench
 from manip_dyn.bench import (
     SUITES,
     Candidate,
-    bench,
     calls,
     clik,
     cold,
     collisions,
     compare,
+    dynamics,
     ensembles,
     first_results,
     growth,
@@ -32,10 +34,72 @@ from manip_dyn.bench import (
     robots,
     stiff,
     suite,
+    sweeps,
     timing,
 )
+from manip_dyn.bench import bench as record_of
 from manip_dyn.cli import main
 from manip_dyn.integration import METHODS
+
+
+@functools.cache
+def documented_objects():
+    """Return the objects whose methods the rows call, by the names in the rows."""
+    robot = md.load_robot("rr")
+    kernels = md.customize(robot)
+    y0, p = np.zeros(4), np.zeros(2)
+    return {
+        "md": md,
+        "kernels": kernels,
+        "problem": md.problem(kernels.right_hand_side, (0.0, 1.0), y0, step=0.1, p=p),
+        "solver": md.VelocitySolver(robot),
+        "check": md.PostureCheck(md.load_robot("pa10"), md.Scene()),
+    }
+
+
+def assert_documented(code):
+    """Check that a call is public and fits the documented signature."""
+    call = next(node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
+    name = ast.unparse(call.func)
+    if name.startswith("md."):
+        assert name.removeprefix("md.") in md.__all__
+    assert not any(part.startswith("_") or part == "in_place" for part in name.split("."))
+    function = eval(name, {}, documented_objects())
+    keywords = {keyword.arg: None for keyword in call.keywords}
+    inspect.signature(function).bind(*call.args, **keywords)
+
+
+def bench(name, *arguments):
+    """Run a suite and check the documented call of its rows."""
+    record = record_of(name, *arguments)
+    rows = record.rows
+    if name not in ("execution", "cold"):  # these rows contain no times of single calls
+        assert rows[0].call
+    for row in rows:
+        if getattr(row, "call", ""):
+            assert_documented(row.call)
+        assert not hasattr(row, "timings") or row.call
+    return record
+
+
+@pytest.fixture(autouse=True)
+def check_records(monkeypatch):
+    """Check the rows of the command `manip_dyn bench`, too."""
+    monkeypatch.setattr(manip_dyn.bench, "bench", bench)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "kernels.in_place.mass_matrix(q)",
+        "kernels.mass_matrix(tau=tau)",
+        "md.simulate(robot, q, v, tau, 1.0, periods=0.1)",
+        "md.core.checks.finite('x', 1.0)",
+    ],
+)
+def test_calls_that_are_not_documented_are_detected(code):
+    with pytest.raises((AssertionError, TypeError)):
+        assert_documented(code)
 
 
 @pytest.fixture
@@ -51,9 +115,10 @@ def test_dynamics_are_compared_with_pinocchio(shortly, capsys):
     record = json.loads(capsys.readouterr().out)
     assert {"commit", "processor", "pin", "numba", "load"} <= set(record["setting"])
     rows = {(row["kernel"], row["way"]): row["timings"] for row in record["rows"]}
-    assert {way for _, way in rows} == {"compiled", "from Python"}
-    names = [timing["name"] for timing in rows["forward dynamics", "compiled"]]
-    assert names[:3] == ["manip_dyn", "manip_dyn, batched", "pinocchio abaInParallel, 1 thread"]
+    assert {way for _, way in rows} == {dynamics.ONE, dynamics.MANY}
+    names = [timing["name"] for timing in rows["forward dynamics", dynamics.MANY]]
+    assert names[:2] == ["the call", "inside: in place"]
+    assert names[2:4] == [dynamics.LOOP_IN_NUMBA, "pinocchio abaInParallel, 1 thread"]
     exported = [name for name in names if name.startswith("C export, gcc")]
     assert len(exported) == (2 if shutil.which("gcc") else 0)
     for timings in rows.values():
@@ -66,7 +131,8 @@ def test_collision_checks_agree_with_coal(shortly, monkeypatch):
     monkeypatch.setattr(collisions, "MOTIONS", 1)
     robot, scene = md.load_robot("pa10"), collisions.obstacles()
     q = np.random.default_rng(0).uniform(-2.0, 2.0, (100, robot.n))
-    results = [list(check(q)) for check in collisions.posture_checks(robot, scene).values()]
+    checks = collisions.posture_checks(robot, scene).values()
+    results = [list(check(q)) for check in (md.PostureCheck(robot, scene).are_clear, *checks)]
     assert len(results) == 4
     assert all(result == results[0] for result in results)
     assert {True, False} == set(results[0])
@@ -82,6 +148,8 @@ def test_every_suite_has_the_interface_of_a_suite():
         assert callable(module.table)
         assert "manip_dyn" in module.PACKAGES
         assert module.Row._fields
+        if hasattr(module, "CALL"):
+            assert_documented(module.CALL)
 
 
 def test_a_first_result_is_timed_with_an_empty_cache(monkeypatch, tmp_path):
@@ -262,11 +330,12 @@ def test_an_ensemble_is_compared_with_a_loop_over_its_motions(monkeypatch):
     for peer in ("frax_motions", "heyoka_batches"):  # JAX and LLVM compile them for a long time
         monkeypatch.setattr(ensembles, peer, lambda *_: [])
     record = bench("ensembles", 8, 8)
-    fixed, laws, controlled = record.rows
+    fixed, sampled, laws, controlled = record.rows
     names = [candidate.name for candidate in fixed.timings]
     assert "a loop over md.simulate" in names
     assert [timing.name for timing in laws.timings][:2] == ["constant efforts", "md.PDControl"]
-    timings = (*fixed.timings, *laws.timings, *controlled.timings)
+    assert sampled.memory >= 1.0
+    timings = (*fixed.timings, *sampled.timings, *laws.timings, *controlled.timings)
     assert all(candidate.microseconds > 0.0 for candidate in timings)
     assert controlled.errors[1] < controlled.errors[0] < 1e-4
     assert "us at error 1e-06" in str(record)
@@ -291,34 +360,30 @@ def test_mujoco_simulates_the_same_motions():
     np.testing.assert_allclose(theirs, np.hstack([ours.q_end, ours.v_end]), atol=1e-10)
 
 
-@pytest.fixture(scope="module")
-def rows_of_calls():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "SLICE", 1e-5)
-        patch.setattr(timing, "ROUNDS", 1)
-        return calls.measure(md.load_robot("rr"))
-
-
-def test_rows_time_documented_calls(rows_of_calls):
-    names = calls.values_of(md.load_robot("rr"))
-    for row in rows_of_calls:
-        call = ast.parse(row.call, mode="eval").body
-        function = eval(ast.unparse(call.func), names)
-        owner = eval(ast.unparse(call.func.value), names)
-        assert isinstance(owner, (md.Kernels, md.Problem, type(md))) or "batch" in row.call
-        keywords = {keyword.arg: None for keyword in call.keywords}
-        inspect.signature(function).bind(*call.args, **keywords)
-        assert not call.func.attr.startswith("_")
-        assert row.timings[0].name == "the call"
-        assert row.timings[0].ratio == 1.0
-
-
-def test_rows_of_kernels_and_motions_have_the_code_inside_and_a_peer(rows_of_calls):
-    for row in rows_of_calls:
+def test_rows_of_calls_have_the_code_inside_and_a_peer(shortly, monkeypatch):
+    monkeypatch.setattr(calls, "STATES", (1, 8))
+    monkeypatch.setattr(timing, "ROUNDS", 1)
+    rows = bench("calls", md.load_robot("rr")).rows
+    for row in rows:
         names = [timing.name for timing in row.timings]
+        assert names[0] == "the call"
         if row.call.startswith("kernels"):
-            assert names[1].startswith("inside")
-            assert names[2].startswith("pinocchio")
+            assert any(name.startswith("inside") for name in names)
+            assert names[-1].startswith("pinocchio")
+    assert {row.states for row in rows} == {0, 1, 8}
+
+
+def test_a_sweep_keeps_the_workers_of_a_simulated_cluster_busy(monkeypatch):
+    pytest.importorskip("pyarrow", reason="stored sweeps need pip install '.[sweep]'")
+    monkeypatch.setattr(sweeps, "_executions", lambda *_: ([10.0, 12.0], [RESULT]))
+    (row,) = bench("sweeps", 2000, 20).rows
+    assert row.seconds_per_case == pytest.approx(11.0)
+    assert row.files == 286
+    assert row.busy * row.duration * row.workers == pytest.approx(2000 * 11.0)
+    assert 0.5 < row.busy < 1.0
+
+
+RESULT = {"planned_time": 1.0, "arrival_time": 1.1, "final_error": 0.0, "overshoot": 0.0}
 
 
 def test_the_arms_of_a_dual_arm_do_not_depend_on_each_other():
