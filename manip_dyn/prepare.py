@@ -7,7 +7,6 @@ cache. Jobs run in parallel processes, by default one per core.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque
 from manip_dyn.control.joint_drives import Brake
 from manip_dyn.core.cache import check_cache, disable_announcements
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Vector, available_cores, finite_vector
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.errors import ManipDynError, closest
@@ -275,7 +274,7 @@ def prepare(
         load_robot(robot)  # raises for an unknown robot before any job starts
     check_cache()
     context = multiprocessing.get_context("spawn")
-    workers = processes or cores()
+    workers = processes or available_cores()
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         try:
@@ -303,13 +302,6 @@ def _begin() -> None:
 def count_jobs(robots: Sequence[str] = (), methods: Sequence[str] = ()) -> int:
     """Return the number of jobs that `prepare` performs for these robots and methods."""
     return sum(len(jobs) for chains in waves(robots, methods) for jobs in chains)
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
 
 
 def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[Job]]]:

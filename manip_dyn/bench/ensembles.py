@@ -35,8 +35,7 @@ import manip_dyn as md
 from manip_dyn.bench.integrators import time_at
 from manip_dyn.bench.peers import bare_urdf, installed, rates_of
 from manip_dyn.bench.timing import Call, Candidate, Timing, compare, documented, timing_lines
-from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.ensembles.batch_simulation import checked_threads
+from manip_dyn.core.checks import Matrix, Vector, available_cores
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import PDControl, simulate
 
@@ -133,7 +132,7 @@ def random_motions(robot: Robot, count: int) -> Motions:
 
 def _fixed_steps(count: int) -> Row:
     motions = random_motions(load_robot("pa10"), count)
-    threads, fraction = checked_threads(None), max(count // 100, 8)
+    threads, fraction = available_cores(), max(count // 100, 8)
     few, alone = motions.some(fraction), motions.some(min(ALONE, count))
     part = motions.some(10 * fraction)
     steps = round(DURATION / STEP)
@@ -167,7 +166,7 @@ def _names(motions: Motions) -> dict[str, Any]:
 
 
 def _sampled(count: int) -> Row:
-    motions, threads = random_motions(load_robot("pa10"), count), checked_threads(None)
+    motions, threads = random_motions(load_robot("pa10"), count), available_cores()
     steps = round(DURATION / STEP) * count
     names = _names(motions) | {"sample_period": DURATION / SAMPLES, "threads": threads}
     sampled = documented(SAMPLED, names)

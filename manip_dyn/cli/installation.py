@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from manip_dyn import __version__
 from manip_dyn.cli.parser import DONE, FAILED, add_json, add_robot, complete_with, examples
 from manip_dyn.cli.terminal import Bar, is_terminal, print_table
+from manip_dyn.core.checks import available_cores
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import share_directory
 from manip_dyn.core.interruption import sigterm_as_interrupt
@@ -194,11 +195,10 @@ def _cache(problems: list[str]) -> dict[str, str]:
 
 def _machine() -> dict[str, str]:
     flags = (_cpu("flags") or _cpu("Features")).split()
-    has_affinity = hasattr(os, "sched_getaffinity")
     return {
         "system": f"{platform.system()} {platform.release()}",
         "cpu": _cpu("model name") or platform.machine(),
-        "cores": str(len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()),
+        "cores": str(available_cores()),
         "vectors": ", ".join(name for name in VECTOR_FEATURES if name in flags) or "unknown",
     }
 
@@ -283,7 +283,7 @@ def _prepare(options: argparse.Namespace) -> int:
 
 def _prepare_all(options: argparse.Namespace) -> int:
     from manip_dyn.core.cache import cache_directory
-    from manip_dyn.prepare import cores, count_jobs, prepare
+    from manip_dyn.prepare import count_jobs, prepare
 
     methods = _method_names(options.method)
     started, count, total = time.monotonic(), 0, count_jobs(options.robot, methods)
@@ -300,9 +300,10 @@ def _prepare_all(options: argparse.Namespace) -> int:
     finally:
         if bar:
             bar.close()
+    cores = options.processes or available_cores()
     print(
-        f"{count} jobs in {time.monotonic() - started:.0f} s on {options.processes or cores()} "
-        f"core(s); listed times are CPU seconds; cached in {cache_directory()}"
+        f"{count} jobs in {time.monotonic() - started:.0f} s on {cores} core(s); "
+        f"listed times are CPU seconds; cached in {cache_directory()}"
     )
     return DONE
 

@@ -44,9 +44,12 @@ _FASTCALL = 0x80
 
 
 def array_function(
-    shapes: Sequence[tuple[int, ...]], kernel: Any = 0, finite: bool = False
+    shapes: Sequence[tuple[int, ...]],
+    kernel: Any = 0,
+    finite: bool = False,
+    dtype: Any = np.float64,
 ) -> Callable[..., int]:
-    """Return a function of float64 arrays that calls a kernel if all shapes match.
+    """Return a function of arrays of one number type that calls a kernel if all shapes match.
 
     The arrays must be C-contiguous and aligned. The function returns the extent of the axes
     `STATES` (0 if there are none), or `MISMATCH` without calling the kernel.
@@ -55,7 +58,8 @@ def array_function(
         shapes: Shapes of the arrays. The last array is the result.
         kernel: Address of the kernel. With 0, the function only matches the arrays, which must be
             writable.
-        finite: Whether numbers that are not finite are a mismatch, except in the result.
+        finite: Whether float64 numbers that are not finite are a mismatch, except in the result.
+        dtype: Number type of the arrays.
     """
     if PLAIN or STOCK or not _is_layout_known():
         return lambda *_arrays: MISMATCH
@@ -69,7 +73,7 @@ def array_function(
         finite,
         mask,
         id(np.ndarray),
-        _kind_of(np.dtype(float)),
+        _kind_of(np.dtype(dtype)),
         integer,
     ]
     numbers = np.array([*head, *patterns], dtype=np.int64)

@@ -25,7 +25,7 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     Declaration,
     argument_size,
 )
-from manip_dyn.core.checks import Vector, finite_array, whole_number
+from manip_dyn.core.checks import Vector, checked_threads, finite_array
 from manip_dyn.core.errors import ManipDynError
 
 FLOAT, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
@@ -46,7 +46,7 @@ def _describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
         f"{described_arguments(name, in_place.n)}\n"
         "    out: array for the result, C-contiguous `dtype`. It must be one of the arguments or\n"
         "        share no memory with them. Default: a new array.\n"
-        "    threads: number of threads that share the columns.\n"
+        "    threads: number of threads that share the columns; None for one per available core.\n"
         "    dtype: np.float64, or np.float32 for 16 states per vector instead of 8.\n"
     )
 
@@ -81,7 +81,7 @@ class Batch:
         def call(
             *arguments: Any,
             out: Vector | None = None,
-            threads: int = 1,
+            threads: int | None = 1,
             dtype: Any = np.float64,
             **named: Any,
         ) -> Vector:
@@ -109,19 +109,23 @@ class Batch:
         """Return a function of arrays, result array, number of threads and type of the numbers."""
         name, shape, names = declaration.name, declaration.shape(self._n), declaration.arguments
         shapes = [(argument_size(argument, self._n), STATES) for argument in names]
-        match = array_function(shapes)
-        match_all = array_function([*shapes, (*shape, STATES)])
+        matches = {
+            dtype: (
+                array_function(shapes, dtype=dtype),
+                array_function([*shapes, (*shape, STATES)], dtype=dtype),
+            )
+            for dtype in (np.float64, np.float32)
+        }
         kernel: Any = None
 
-        def run(arguments: Sequence[Any], out: Any, threads: int, dtype: Any) -> Vector:
+        def run(arguments: Sequence[Any], out: Any, threads: int | None, dtype: Any) -> Vector:
             nonlocal kernel
             if threads != 1 or threads is True:
-                threads = whole_number("threads", threads, 1)
-            if dtype is np.float64:
-                states = match(*arguments) if out is None else match_all(*arguments, out)
-            else:
-                dtype = checked_dtype(dtype)
-                states = MISMATCH
+                threads = checked_threads(threads)
+            if dtype is not np.float64 and dtype is not np.float32:
+                dtype = checked_dtype(dtype).type
+            match, match_all = matches[dtype]
+            states = match(*arguments) if out is None else match_all(*arguments, out)
             if states == MISMATCH:
                 arguments = self._checked(declaration, arguments, np.dtype(dtype))
                 states = arguments[0].shape[1]
@@ -150,10 +154,7 @@ class Batch:
     def _checked(
         self, declaration: Declaration, arguments: Sequence[Any], dtype: np.dtype
     ) -> Sequence[Any]:
-        """Return arguments with the number type of a kernel, after checking shapes and values.
-
-        The kernel checks the values of float32 arrays.
-        """
+        """Return arguments with the number type of a kernel, after checking shapes and values."""
         names = declaration.arguments
         if len(arguments) != len(names):
             raise ManipDynError(
@@ -168,14 +169,6 @@ class Batch:
             )
         states = np.shape(first)[1]
         shapes = [(argument_size(name, self._n), states) for name in names]
-        if dtype is SINGLE and all(
-            isinstance(value, np.ndarray)
-            and value.dtype is SINGLE
-            and value.flags.c_contiguous
-            and value.shape == shape
-            for value, shape in zip(arguments, shapes, strict=True)
-        ):
-            return arguments
         with np.errstate(over="ignore"):  # the kernel reports infinite numbers
             return [
                 finite_array(name, value, shape).astype(dtype, copy=False)

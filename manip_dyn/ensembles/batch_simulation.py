@@ -5,7 +5,6 @@ Each thread simulates chunks of motions without the GIL.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.batches import checked_dtype
 from manip_dyn.core.arrays import by_reference
-from manip_dyn.core.checks import Matrix, Vector, nanoseconds, whole_number
+from manip_dyn.core.checks import Matrix, Vector, checked_threads, nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.effort_laws import LaneLaw, lane_law
 from manip_dyn.ensembles.ensemble import Ensemble, OverTime
@@ -58,13 +57,6 @@ SINGLE_TOLERANCE = 1e-6
 The PA-10 under gravity compensation takes 2 times (`rkdp87`) the steps of double precision at
 1e-6, 6 times at 1e-7, and 43 times at 1e-8: rounding errors of the dynamics determine the steps.
 """
-
-
-def checked_threads(threads: Any) -> int:
-    """Return the number of threads. None means one per available core, or 1 if that is unknown."""
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    return whole_number("threads", threads, 1)
 
 
 def run_batch(

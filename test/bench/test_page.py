@@ -33,7 +33,9 @@ BENCHMARKS = Path(md.__file__).parent.parent / "benchmarks"
 TIMINGS = [Timing("manip_dyn", 1.25, 1.0), Timing("pinocchio", 3.0, 2.4)]
 ROWS = {
     "calls": [calls.Row("kernels.mass_matrix(q)", TIMINGS)],
-    "dynamics": [dynamics.Row("arm", "mass matrix", dynamics.MANY, TIMINGS, "kernels.mass_matrix(q)")],
+    "dynamics": [
+        dynamics.Row("arm", "mass matrix", dynamics.MANY, TIMINGS, "kernels.mass_matrix(q)")
+    ],
     "growth": [growth.Row(3, "taylor to order 8", 0.5, TIMINGS[:1])],
     "clik": [clik.Row("arm", ["mink is not installed"], TIMINGS)],
     "integrators": [

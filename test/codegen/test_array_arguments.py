@@ -27,6 +27,12 @@ def test_the_result_is_the_number_of_states(states):
     assert array_function([(2,)])(np.zeros(2)) == 0
 
 
+def test_arrays_in_single_precision_match_on_request():
+    match_single = array_function([(-1,)], dtype=np.float32)
+    assert match_single(np.zeros(5, np.float32)) == 5
+    assert match_single(np.zeros(5)) == MISMATCH
+
+
 def test_arrays_from_other_processes_match():
     """Regression: the dtype of an unpickled array is another object than NumPy's."""
     assert match(*pickle.loads(pickle.dumps(arrays()))) == 5

@@ -1,6 +1,7 @@
 """Checked calls: the compiled and the Python checks return the same results and errors."""
 
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -104,6 +105,12 @@ def test_numbers_that_are_not_finite_raise_the_same_error_in_every_form(kernels,
     with pytest.raises(md.ManipDynError) as raised:
         kernels.forward_dynamics_adjoint(*arguments)
     assert str(raised.value) == f"{name} must be finite numbers, got [0.5, inf]."
+
+
+def test_large_finite_numbers_do_not_warn_of_an_overflow():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert finite_array("v", np.array([1e200, -1e200]), (2,)).max() == 1e200
 
 
 @pytest.mark.parametrize("form", [list, tuple, np.array])

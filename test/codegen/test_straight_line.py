@@ -145,7 +145,8 @@ def test_a_batch_requires_a_thread():
     with pytest.raises(md.ManipDynError, match="threads must be a whole number, 1 or more, got 0"):
         md.customize(md.load_robot("pa10")).batch.forward_dynamics(*arrays, threads=0)
     batch = md.customize(md.load_robot("pa10")).batch
-    assert batch.forward_dynamics(*arrays, threads=np.int64(2)).shape == (7, 4)
+    for threads in (np.int64(2), None):
+        assert batch.forward_dynamics(*arrays, threads=threads).shape == (7, 4)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from manip_dyn.core.checks import whole_number
+from manip_dyn.core.checks import available_cores, whole_number
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.version import VERSION
 from manip_dyn.ensembles.sweeps.cases import Cases, invalid_results
@@ -73,7 +72,7 @@ def sweep(
     for name, number in (("workers", workers), ("chunk", chunk)):
         if number is not None:
             whole_number(name, number, 1)
-    count = workers or _cores()
+    count = workers or available_cores()
     size = chunk or _chunk_size(len(cases))
     identity = cases.identity(f"{task_identity(function)} {VERSION}")
     run = _Run(function, cases, count, scheduler, identity, progress)
@@ -184,8 +183,3 @@ def _valid_rows(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Ro
         failed_row(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row
         for i, row in enumerate(rows)
     ]
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
