@@ -156,15 +156,11 @@ class Kernels:
         """
         if payload is None and wrench is None:
             if self._has_friction:
-                still = np.zeros(self.robot.n)
-                tau = self._without_friction(
-                    tau, self.mass_matrix(q), v, self._checked.inverse_dynamics(q, v, still)
-                )
+                tau = self._without_friction(q, v, tau)
             return self._checked.forward_dynamics(q, v, tau)
         load = _load(payload, wrench)
         if self._has_friction:
-            bias = self._checked.inverse_dynamics_loaded(q, v, np.zeros(self.robot.n), *load)
-            tau = self._without_friction(tau, self.mass_matrix(q, load[0]), v, bias)
+            tau = self._without_friction(q, v, tau, load)
         return self._checked.forward_dynamics_loaded(q, v, tau, *load)
 
     def inverse_dynamics(
@@ -192,12 +188,24 @@ class Kernels:
         return self.robot.friction.sliding(velocity, np.abs(velocity))
 
     def _without_friction(
-        self, tau: ArrayLike, mass: Matrix, v: ArrayLike, bias: Vector
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        load: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Vector:
-        """Return the efforts `tau` minus dry friction, for a mass matrix and a bias."""
+        """Return the efforts `tau` minus dry friction; `load` is a payload and a wrench."""
         drive = finite_vector("tau", tau, self.robot.n) - self._sliding_friction(v)
-        resting = (np.asarray(v) == 0.0) & (self.robot.static_friction > 0.0)
         static = self.robot.static_friction
+        resting = (np.asarray(v) == 0.0) & (static > 0.0)
+        if not resting.any():
+            return drive
+        still = np.zeros(self.robot.n)
+        if load is None:
+            bias, mass = self._checked.inverse_dynamics(q, v, still), self.mass_matrix(q)
+        else:
+            bias = self._checked.inverse_dynamics_loaded(q, v, still, *load)
+            mass = self.mass_matrix(q, load[0])
         return drive - holding_friction(static, mass, drive - bias, resting)
 
     def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Matrix:
