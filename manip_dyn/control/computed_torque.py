@@ -142,9 +142,13 @@ def delay_margin(stiffness: float, damping: float, period: float) -> float:
     """
     if unstable_feedback(stiffness, damping, period):
         return 0.0
+    return max(_delay_at_crossover(stiffness, damping) - 0.5 * period, 0.0)
+
+
+def _delay_at_crossover(stiffness: float, damping: float) -> float:
+    """Return the phase margin of continuous feedback, divided by the crossover frequency, s."""
     crossover = np.sqrt(0.5 * (damping**2 + np.hypot(damping**2, 2.0 * stiffness)))
-    margin = np.arctan(damping * crossover / stiffness) / crossover
-    return max(float(margin) - 0.5 * period, 0.0)
+    return float(np.arctan(damping * crossover / stiffness) / crossover)
 
 
 def reduced_feedback(
@@ -160,8 +164,7 @@ def reduced_feedback(
         period: Time for which each effort is held, s.
         delay: The delay, s.
     """
-    half = 0.5 * period
-    factor = (delay_margin(stiffness, damping, period) + half) / (delay + half)
+    factor = _delay_at_crossover(stiffness, damping) / (delay + 0.5 * period)
     return (stiffness, damping) if factor >= 1.0 else (stiffness * factor**2, damping * factor)
 
 

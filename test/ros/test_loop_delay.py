@@ -103,12 +103,20 @@ def test_the_delay_is_unknown_without_efforts_in_states():
     assert loop.seconds is None
 
 
+@pytest.mark.parametrize("gains", [(400.0, 40.0), (37_000.0, 190.0)])  # the second has no margin
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.06, 0.5])
-def test_reduced_feedback_has_the_required_delay_margin(delay):
-    stiffness, damping = reduced_feedback(400.0, 40.0, PERIOD, delay)
-    margin = delay_margin(400.0, 40.0, PERIOD)
+def test_reduced_feedback_has_the_required_delay_margin(delay, gains):
+    stiffness, damping = reduced_feedback(*gains, PERIOD, delay)
+    margin = delay_margin(*gains, PERIOD)
     assert delay_margin(stiffness, damping, PERIOD) == pytest.approx(max(margin, delay))
-    assert (stiffness, damping) == pytest.approx((0.25 * damping**2, damping))
+    assert stiffness / damping**2 == pytest.approx(gains[0] / gains[1] ** 2)
+
+
+def test_a_transport_delay_above_the_delay_margin_is_rejected(ros):
+    """Regression: the tracker started and braked the arm at once, until a reset."""
+    parameters = {"robot": "pa10", "mode": "dynamic", "step": PERIOD, **CIRCLE}
+    with pytest.raises(md.ManipDynError, match=r"at most 0.0274 s.*got 0.03 s.*damping:=\d"):
+        ros.start(ClikTrackerNode, **parameters, transport_delay=0.03)
 
 
 def test_a_command_ends_after_its_periods_and_the_delay():
@@ -226,6 +234,25 @@ def test_a_tracker_with_an_unknown_delay_does_not_oscillate(ros, delay):
     ros.until(lambda: len(loop.reported(since)) > 3, "no reports")
     levels = [level for _, level in loop.reported(since)]
     assert DiagnosticStatus.OK not in levels[2:]  # the first reports may precede the fault
+
+
+def test_the_tracker_continues_if_commands_are_lost_after_a_silence(ros):
+    """Regression: after a suspension of the simulator, the tracker braked until a reset."""
+    loop = DelayedLoop(ros, ClikTrackerNode, "pa10", START, mode="dynamic", step=PERIOD, **CIRCLE)
+    loop.run(1.0)
+    numbers = iter(range(10**9))
+
+    def spoil(state):
+        number = next(numbers)
+        if 60 <= number < 180:
+            state.effort = [7.0] * 7  # no command acts
+        return [] if number < 60 else [state]
+
+    loop.spoil = spoil
+    loop.run(2.0)
+    assert ros.warned("no joint state for 0.6")
+    assert not ros.warned("braking until ~/reset")
+    loop.until_reported("tracking", DiagnosticStatus.OK)
 
 
 @pytest.mark.parametrize(("announced", "state"), [("auto", "unknown_delay"), (0.0, "tracking")])

@@ -20,7 +20,14 @@ from manip_dyn.clik.arm_driver import ArmDriver
 from manip_dyn.clik.follower import unstable_gain
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.clik.paths.targets import SmoothTarget
-from manip_dyn.control.computed_torque import DAMPING, STIFFNESS, ComputedTorque, unstable_feedback
+from manip_dyn.control.computed_torque import (
+    DAMPING,
+    STIFFNESS,
+    ComputedTorque,
+    delay_margin,
+    reduced_feedback,
+    unstable_feedback,
+)
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import METHODS
@@ -298,7 +305,24 @@ def invalid_combination(parameters: ClikTrackerParameters, robot: Robot) -> str:
         return str(error)
     if parameters.mode == "kinematic":
         return ""
-    return unstable_feedback(parameters.joint_stiffness, parameters.joint_damping, parameters.step)
+    return unstable_feedback(
+        parameters.joint_stiffness, parameters.joint_damping, parameters.step
+    ) or _excessive_delay(parameters)
+
+
+def _excessive_delay(parameters: ClikTrackerParameters) -> str:
+    """Return an error message if `transport_delay` exceeds the delay margin, or ""."""
+    delay = parameters.transport_delay
+    gains = parameters.joint_stiffness, parameters.joint_damping, parameters.step
+    margin = delay_margin(*gains)
+    if isinstance(delay, str) or delay <= margin:
+        return ""
+    stiffness, damping = reduced_feedback(*gains, 2.0 * delay)
+    return (
+        f"transport_delay must be at most {margin:.3g} s, the delay margin of joint_stiffness "
+        f"{gains[0]:g} and joint_damping {gains[1]:g}, got {delay:g} s. Set joint_stiffness:="
+        f"{stiffness:.3g} and joint_damping:={damping:.3g}."
+    )
 
 
 def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> PathFollower:

@@ -445,6 +445,8 @@ class DynamicMode:
             self._loop.restart()
             return
         period = (stamp - self._measured.stamp_ns) * 1e-9
+        if period > self._parameters.state_timeout:  # the middleware may still lose commands
+            self._loop.restart()
         late = tolerated_lateness(self._parameters.step)
         self._arrivals.add(now - self._received_at - period, period > late)
 
