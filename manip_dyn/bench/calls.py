@@ -44,7 +44,7 @@ def table(rows: Sequence[Row]) -> str:
     """Return one table per call."""
     lines = ["Medians of CPU time over interleaved rounds, and of the ratios to the call."]
     for row in rows:
-        states = f", {row.states} states, per state" if row.states else ""
+        states = f"; states: {row.states}, times per state" if row.states else ""
         lines += [f"\n{row.call}{states}", *timing_lines(row.timings)]
     return "\n".join(lines)
 

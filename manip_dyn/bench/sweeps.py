@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import multiprocessing
 import resource
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -85,7 +87,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def measure(cases: int = CASES, workers: int = WORKERS, measured: int = MEASURED) -> list[Row]:
     """Run a sweep of `cases` closed-loop cases on `workers` simulated workers."""
-    masses = md.Cases.grid(mass_scale=np.linspace(0.9, 1.1, cases).tolist())
+    masses = md.Cases.random(cases, mass_scale=(0.9, 1.1))
     task = Task("execution", {"source": "ibm7535"}, SETTINGS)
     seconds, results = _executions(task, masses, measured)
     cluster = Cluster(workers, seconds)
@@ -108,12 +110,23 @@ def measure(cases: int = CASES, workers: int = WORKERS, measured: int = MEASURED
 def _executions(
     task: Task, cases: md.Cases, count: int
 ) -> tuple[list[float], list[dict[str, Any]]]:
-    """Return CPU times (s) and results of `count` cases that are spread over a sweep."""
+    """Return CPU times (s) and results of `count` cases that are spread over a sweep.
+
+    Another process computes them, so that the memory of this one is that of the client.
+    """
+    some = [cases[int(i)] for i in np.linspace(0, len(cases) - 1, count)]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_timed_cases, task, some).result()
+
+
+def _timed_cases(
+    task: Task, cases: Sequence[dict[str, Any]]
+) -> tuple[list[float], list[dict[str, Any]]]:
     seconds, results = [], []
     task(**cases[0])  # compiles
-    for i in np.linspace(0, len(cases) - 1, count).astype(int):
+    for case in cases:
         began = time.process_time()
-        results.append(task(**cases[int(i)]))
+        results.append(task(**case))
         seconds.append(time.process_time() - began)
     return seconds, results
 
