@@ -1,5 +1,6 @@
 """Shared by all packages: compiled functions and their cache, checks, files, errors."""
 
+from manip_dyn.core.arrays import address_for as address_for
 from manip_dyn.core.arrays import address_of as address_of
 from manip_dyn.core.arrays import by_reference as by_reference
 from manip_dyn.core.arrays import call_returning as call_returning

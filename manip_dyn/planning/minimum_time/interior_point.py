@@ -309,7 +309,7 @@ def gauss_newton_steps(
         corner, last = assemble(limits, here, work, weight, damping * weight, 0.0)
         rise = solve_step(work, corner, last)
         if not isfinite(rise):
-            damping *= 10.0
+            damping, descent = 10.0 * damping, -np.inf
             continue
         fraction, descent = _line_search(kernels, limits, here, there, work, weight, rise)
         if fraction == 0.0:

@@ -5,10 +5,11 @@ from itertools import islice
 import numpy as np
 import pytest
 from called import called
+from numba import njit, types
 
 import manip_dyn as md
 from manip_dyn.bench import random_arms
-from manip_dyn.core import by_reference
+from manip_dyn.core import address_for, by_reference
 from manip_dyn.planning import (
     Budget,
     CoarseSearch,
@@ -147,3 +148,37 @@ def test_a_search_whose_steps_all_fail_has_not_converged(steps):
     kernels, arguments = inverse_kernels_of(robot), map(by_reference, (limits, here, there, work))
     *_, decrease = steps(kernels, *arguments, 1e-3, 1e-3, 1, 4, 1e-3)
     assert decrease == np.inf
+
+
+def test_a_search_whose_last_steps_are_impossible_has_not_converged():
+    """It returned the predicted decrease of an earlier step."""
+    robot, nodes, n = md.load_robot("one_link_horizontal"), 6, 1
+    here, there, work = (
+        empty_node_motion(n, nodes),
+        empty_node_motion(n, nodes),
+        empty_node_work(n, nodes),
+    )
+    here.q[:] = there.q[:] = np.linspace(0.0, 1.0, nodes)[:, None]
+    here.log_duration[0] = np.log(10.0)
+    limits = robot.tau_max, robot.q_min, robot.q_max, robot.v_max, np.ones(n)
+    scheme = cubic_spline(np.zeros(n), np.zeros(n), nodes, np.zeros(n))
+    limits = NodeLimits(*map(np.array, limits), np.zeros((nodes, 2 * n)), scheme)
+    pointer = types.CPointer(types.float64)
+    kernels = inverse_kernels_of(robot)._replace(
+        inverse_dynamics_derivatives=address_for(njit(slow_link), (pointer,) * 4)
+    )
+    arguments = [by_reference(fields) for fields in (limits, here, there, work)]
+    *_, first = gauss_newton_steps(kernels, *arguments, 1e-3, 1e-3, 0, 1, 1e-9)
+    assert 0.0 < first < np.inf
+    here.q[:], here.log_duration[0] = np.linspace(0.0, 1.0, nodes)[:, None], np.log(10.0)
+    *_, decrease = gauss_newton_steps(kernels, *arguments, 1e-3, 1e-3, 0, 3, 1e-9)
+    assert decrease == np.inf
+
+
+def slow_link(q, v, a, out):
+    """Write the derivatives of the effort of a link (inertia 10), which are NaN above 0.15 rad/s.
+
+    The speed of the initial motion is 0.1 rad/s.
+    """
+    out[0] = out[1] = 0.0
+    out[2] = 10.0 if v[0] < 0.15 else np.nan
