@@ -186,9 +186,9 @@ class LoopDelay:
         sent = self._sent.get(self._acting)
         if sent is not None and stamp_ns - sent.stamp_ns >= 1e9 * LOST:  # a gap of the stamps
             sent = None
-        if sent is not None:
+        if sent is not None and any(effort):  # drivers without measured efforts publish zeros
             self.is_known, self.ineffective, self._effect_ns = True, 0.0, stamp_ns
-        elif self.is_known:
+        elif sent is None and self.is_known:
             self.ineffective += self._period
         if sent is None or sent.stamp_ns >= stamp_ns:
             return

@@ -69,7 +69,7 @@ def test_a_wrong_mass_changes_the_handover_little(scale, request_time):
     simulation = Simulation(arm(scale), START, np.zeros(2))
     before, after, departure = motions_with_departure(simulation, request_time, 0.3)
     begin = after.begin(stamped(simulation))
-    assert before.pace.mass_ratio == pytest.approx(scale, abs=0.06)
+    assert before.pace.model.mass_ratio == pytest.approx(scale, abs=0.06)
     assert begin == departure.stamp_ns
     q, v = after.planned(MeasuredState(begin, simulation.q, simulation.v))
     np.testing.assert_allclose(simulation.q, q, atol=0.01)
@@ -89,7 +89,7 @@ def test_the_handover_is_exact_with_a_correct_model():
     while after.late(stamped(simulation)) < PERIOD:
         advance(simulation, after)
     np.testing.assert_allclose(simulation.q, SECOND, atol=1e-6)
-    assert (after.pace.rate, after.pace.mass_ratio, after.returned()) == (1.0, 1.0, False)
+    assert (after.pace.rate, after.pace.model.mass_ratio, after.returned()) == (1.0, 1.0, False)
 
 
 def test_a_departure_from_an_abandoned_motion_is_lost():

@@ -71,6 +71,16 @@ def test_repeated_efforts_bound_the_delay(periods):
     assert loop.bound == pytest.approx(periods * PERIOD)
 
 
+def test_zero_efforts_show_no_effect_of_commands():
+    """Regression: a driver without measured efforts publishes zeros, as a planner at rest does."""
+    loop = LoopDelay(md.load_robot("rr"), PERIOD)
+    for k in range(120):
+        loop.received(k * 10_000_000, [0.0, 0.0])
+        loop.sent(k * 10_000_000, np.zeros(2))
+    assert not loop.is_known
+    assert "no effort in joint states" in loop.unknown()
+
+
 def test_a_gap_of_the_stamps_is_no_delay():
     """Regression: after a suspension of the simulator, the tracker braked until a reset."""
     loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)

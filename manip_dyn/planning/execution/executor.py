@@ -75,6 +75,8 @@ CELLS_AHEAD = 4
 """Maximum number of cells in a horizon that a transport delay extends beyond a period."""
 LONGEST = 0.05
 """Longest time after a state for which efforts are computed in advance, s."""
+REHEARSED = 48
+"""Number of states of a rehearsal."""
 LONGEST_DELAY = 0.02
 """Longest delay beyond the assumed one that can be identified, s."""
 
@@ -101,15 +103,15 @@ class Lead(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """Time rate and mass ratio at which an arm follows a plan.
+    """Time rate at which an arm follows a plan, and the identified arm.
 
     Attributes:
         rate: Time of the plan per actual time.
-        mass_ratio: Ratio of the estimated masses to those of the model.
+        model: Masses and friction of the arm.
     """
 
-    rate: float = 1.0
-    mass_ratio: float = 1.0
+    rate: float
+    model: EffortModel
 
 
 class Tracking(NamedTuple):
@@ -228,6 +230,23 @@ class PlanExecutor:
         if self._adapts:
             self._path.brake(0.0, 1.0, self._model, BRAKING)
 
+    def rehearse(self) -> None:
+        """Execute the plan on a blocked arm, without any effect on this executor.
+
+        This loads all compiled functions that respond to deviations. Otherwise the first
+        deviation in a process stalls the control loop, by up to 0.3 s.
+        """
+        blocked = PlanExecutor(
+            self._robot,
+            self.plan,
+            self.horizon,
+            self._tuning,
+            self._period,
+            reference=self._sampled,
+        )
+        for k in range(REHEARSED):
+            blocked.segments(k * self._period, self.plan.q0, self._zero)
+
     @property
     def arrived(self) -> bool:
         """Whether the arm rests at the goal."""
@@ -284,19 +303,18 @@ class PlanExecutor:
 
     @property
     def pace(self) -> Pace:
-        """Latest time rate, and the mass ratio, at which the plan is executed."""
+        """Latest time rate at which the plan is executed, and the identified arm."""
         rate = 1.0 if self._updated_at is None else self._followed.rate(self._updated_at)
-        return Pace(rate, self._model.mass_ratio)
+        return Pace(rate, self._model)
 
     def begin_at(self, pace: Pace) -> None:
         """Start the plan at the pace of the previous motion."""
         self._record.clear()
-        if not self._adapts or pace == Pace():
+        if not self._adapts or (pace.rate == 1.0 and pace.model.is_exact):
             return
-        model = self._model._replace(mass_ratio=pace.mass_ratio)
-        motion = self._path.follow(0.0, pace.rate, model, RESERVES[1])
+        motion = self._path.follow(0.0, pace.rate, pace.model, RESERVES[1])
         if motion.slowest > SLOWEST:
-            self._model = model
+            self._model = pace.model
             self._follow_path(0.0, motion)
 
     def plan_time(self, t: float) -> float:
@@ -318,8 +336,8 @@ class PlanExecutor:
             q: Measured positions (n,), rad or m.
             v: Measured velocities (n,), rad/s or m/s.
             until: Time after the state at which the command ends, s. Efforts after the horizon
-                act if the next command is late. The last segment starts `LONGEST` after the state
-                at the latest.
+                act if the next command is late. They are means over one or several periods, and
+                start `LONGEST` after the state at the latest.
         """
         self._record.state(t, q, v)
         if self._observer is not None:
@@ -425,7 +443,7 @@ class PlanExecutor:
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
-        rows = self._followed.segments(t, max(self.horizon, min(until, LONGEST)))
+        rows = self._followed.segments(t, self.horizon, min(until, LONGEST), self._period)
         correction = correction - self.disturbance
         if self._over(t):
             correction = correction - self._breakaway.efforts(
@@ -435,12 +453,8 @@ class PlanExecutor:
                 self._record.noise[0],
                 self.horizon,
             )
-        # The feedback records whether the last efforts are saturated: those that act first.
-        limited = [
-            Segment(offset, self._feedback.limited(q, effort + correction))
-            for offset, effort in reversed(rows)
-        ]
-        return distinct(limited[::-1])
+        efforts = self._feedback.limited(q, np.array([row.effort for row in rows]) + correction)
+        return distinct([row._replace(effort=e) for row, e in zip(rows, efforts, strict=True)])
 
     def _attribute_to_friction(self) -> None:
         """Attribute disturbances against the last motion to friction, because the arm is at rest.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -177,21 +178,27 @@ class Feedback:
         if not self.saturated:
             self.sum = self.sum + duration * error
 
-    def limited(self, q: Vector, effort: Vector) -> Vector:
-        """Return efforts (n,) within their limits at the positions `q` (n,).
+    def limited(self, q: Vector, efforts: Any) -> Any:
+        """Return efforts (n,) or rows of efforts (k, n) within their limits at positions `q` (n,).
 
         The missing acceleration of saturated joints would disturb the other joints. Therefore the
         efforts of the other joints are changed to preserve their accelerations, within the limits.
+        `saturated` refers to the first row.
         """
-        clipped = self._clipped(effort)
-        over = clipped != effort
-        self.saturated = bool(over.any())
-        if not self.saturated or over.all():
-            return clipped
-        mass = self._kernels.mass_matrix(q)
-        lack = np.linalg.solve(mass[np.ix_(over, over)], (clipped - effort)[over])
-        clipped[~over] += mass[np.ix_(~over, over)] @ lack
-        return self._clipped(clipped)
+        rows = np.atleast_2d(efforts)
+        clipped = self._clipped(rows)
+        over = clipped != rows
+        self.saturated = bool(over[0].any())
+        partly = over.any(axis=1) & ~over.all(axis=1)
+        if partly.any():
+            mass = self._kernels.mass_matrix(q)
+            for joints in np.unique(over[partly], axis=0):
+                same = (over == joints).all(axis=1)
+                lack = (clipped - rows)[np.ix_(same, joints)]
+                lack = np.linalg.solve(mass[np.ix_(joints, joints)], lack.T).T
+                clipped[np.ix_(same, ~joints)] += lack @ mass[np.ix_(joints, ~joints)]
+            clipped = self._clipped(clipped)
+        return clipped.reshape(efforts.shape)
 
-    def _clipped(self, effort: Vector) -> Vector:
+    def _clipped(self, effort: Any) -> Any:
         return np.minimum(np.maximum(effort, -self._limit), self._limit)  # faster than np.clip

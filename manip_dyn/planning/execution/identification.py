@@ -38,7 +38,7 @@ CAPACITY = 192
 """Number of recorded states."""
 LEAST_STATES = 4
 """Minimum number of periods for an identification."""
-MOST_SEGMENTS = 32
+MOST_SEGMENTS = 96
 """Maximum number of segments of a command that are recorded."""
 RESOLUTION = 2.5e-4
 """Difference of the candidates of the delay, s."""
@@ -275,7 +275,7 @@ class MotionRecord:
         self._measure_noise()
         bodies, passive, signs = self._explained(first)
         spans = np.diff(times[first:])[:, None]
-        impulses = np.array([self._impulses(first, d) for d in candidates]) - passive * spans
+        impulses = self._impulses(first, candidates) - passive * spans
         inertia = np.diag(customize(robot).unchecked.mass_matrix(self._q[count - 1]))
         # Static friction holds weakly driven joints, with an unknown effort. It holds no joint
         # that is driven by more than the effort with which it moved.
@@ -347,12 +347,12 @@ class MotionRecord:
             model = model.with_friction(np.maximum(friction, held), robot)
         return Identified(float(candidates[best]), model)
 
-    def _impulses(self, first: int, delay: float) -> Matrix:
-        """Return the impulses (k, n) of the commands in the periods after state `first`."""
+    def _impulses(self, first: int, delays: Vector) -> Any:
+        """Return the impulses (d, k, n) of the commands after state `first` for delays (d,), s."""
         count = self.count
-        out = np.zeros((count - 1 - first, self._robot.n))
+        out = np.zeros((len(delays), count - 1 - first, self._robot.n))
         commands = self._offsets, self._efforts, self._before
-        add_impulses(self._times[:count], *commands, first, count - 1, delay, out)
+        add_impulses(self._times[:count], *commands, first, count - 1, delays, out)
         return out
 
     def predicted(self, delay: float, model: EffortModel, disturbance: Vector) -> list[Predicted]:
@@ -446,31 +446,32 @@ def _predicted(
 
 
 @compiled(short=True)
-def add_impulses(times, offsets, efforts, before, first, last, delay, out):
+def add_impulses(times, offsets, efforts, before, first, last, delays, out):
     """Add the impulses of the commands in the periods from state `first` to state `last` to `out`.
 
-    The command for state j acts from `times[j] + delay`. Its segments begin at `times[j] +
-    offsets[j]`.
+    The command for state j acts from `times[j]` plus the delay. Its segments begin `offsets[j]`
+    later. Each row of `out` belongs to one of the delays.
     """
-    command = -1
-    for k in range(first, last):
-        now, end = times[k], times[k + 1]
-        while now < end - SAME:
-            while command + 1 < times.size and times[command + 1] + delay <= now + SAME:
-                command += 1
-            until = end
-            if command + 1 < times.size:
-                until = min(until, times[command + 1] + delay)
-            acting = 0
-            if command >= 0:
-                for s in range(offsets.shape[1]):
-                    begins = times[command] + offsets[command, s]
-                    if begins <= now + SAME:
-                        acting = s
-                    else:
-                        until = min(until, begins)
-                        break
-            for i in range(out.shape[1]):
-                effort = before[i] if command < 0 else efforts[command, acting, i]
-                out[k - first, i] += (until - now) * effort
-            now = until
+    for d in range(delays.size):
+        delay, command = delays[d], -1
+        for k in range(first, last):
+            now, end = times[k], times[k + 1]
+            while now < end - SAME:
+                while command + 1 < times.size and times[command + 1] + delay <= now + SAME:
+                    command += 1
+                until = end
+                if command + 1 < times.size:
+                    until = min(until, times[command + 1] + delay)
+                acting = 0
+                if command >= 0:
+                    for s in range(offsets.shape[1]):
+                        begins = times[command] + offsets[command, s]
+                        if begins <= now + SAME:
+                            acting = s
+                        else:
+                            until = min(until, begins)
+                            break
+                for i in range(out.shape[2]):
+                    effort = before[i] if command < 0 else efforts[command, acting, i]
+                    out[d, k - first, i] += (until - now) * effort
+                now = until

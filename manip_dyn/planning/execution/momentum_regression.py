@@ -16,7 +16,7 @@ negative.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,29 +139,21 @@ class _Solution(NamedTuple):
 
 def _solved(balance: Balance, prior: Vector, deviation: Vector, first: Vector) -> _Solution:
     """Solve for the coefficients of each candidate."""
-    shape, count = balance.errors.shape[::2], len(balance.directions)
-    sums = np.zeros((2, 3, *shape))  # products xx, xy, yy with and without friction
-    of_x, of_y = np.zeros((2, *shape))
-    for i, scale in enumerate(deviation):
-        y, x = balance.errors[:, :, i] / scale, balance.impulses[:, :, i] / scale
-        # Columns in units of the prior deviations of their coefficients.
-        columns = np.column_stack(
-            [
-                balance.directions[:, i] * prior[i] / scale,
-                balance.unclear[:, i] * prior[i] / scale,
-                np.full(count, first[i] / scale),
-            ]
-        )
-        square = columns.T @ columns + np.eye(3)
-        for k, rows in enumerate((columns, columns[:, 1:])):
-            inverse = np.linalg.inv(square[k:, k:])
-            x_rows, y_rows = x @ rows, y @ rows
-            x_part, y_part = x_rows @ inverse, y_rows @ inverse
-            sums[k, 0, :, i] = (x * x).sum(axis=1) - (x_part * x_rows).sum(axis=1)
-            sums[k, 1, :, i] = (x * y).sum(axis=1) - (x_part * y_rows).sum(axis=1)
-            sums[k, 2, :, i] = (y * y).sum(axis=1) - (y_part * y_rows).sum(axis=1)
-            if k == 0:
-                of_x[:, i], of_y[:, i] = x_part[:, 0], y_part[:, 0]
+    x, y = (np.moveaxis(rows / deviation, 2, 0) for rows in (balance.impulses, balance.errors))
+    # Columns in units of the prior deviations of their coefficients.
+    weights = prior * balance.directions, prior * balance.unclear, first + 0.0 * balance.unclear
+    columns = np.stack([np.transpose(weight / deviation) for weight in weights], axis=-1)
+    square = np.swapaxes(columns, 1, 2) @ columns + np.eye(3)
+    sums = np.empty((2, 3, *balance.errors.shape[::2]))  # xx, xy, yy with and without friction
+    for k, rows in enumerate((columns, columns[:, :, 1:])):
+        inverse = np.linalg.inv(square[:, k:, k:])
+        x_rows, y_rows = x @ rows, y @ rows
+        x_part, y_part = x_rows @ inverse, y_rows @ inverse
+        sums[k, 0] = _products(x, x) - _products(x_part, x_rows)
+        sums[k, 1] = _products(x, y) - _products(x_part, y_rows)
+        sums[k, 2] = _products(y, y) - _products(y_part, y_rows)
+        if k == 0:
+            of_x, of_y = x_part[:, :, 0].T, y_part[:, :, 0].T
     xx, xy, yy = sums[0]
     for _ in range(2):
         ratios = _ratios(xx, xy)
@@ -185,3 +177,8 @@ def _ratios(xx: Matrix, xy: Matrix) -> Vector:
     """Return inverse mass ratios minus 1 (d,) for products of each joint (d, n)."""
     ratios = xy.sum(axis=1) / (xx.sum(axis=1) + MASS_DEVIATION**-2)
     return np.minimum(np.maximum(ratios, -PLAUSIBLE), PLAUSIBLE)
+
+
+def _products(one: Any, two: Any) -> Matrix:
+    """Return the scalar products (d, n) of rows (n, d, k)."""
+    return np.einsum("idk,idk->di", one, two)

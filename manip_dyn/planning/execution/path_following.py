@@ -20,7 +20,7 @@ from manip_dyn.control.state_estimation import SIGMAS
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.execution.effort_model import EffortModel, PathComponents, PathEfforts
-from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
+from manip_dyn.planning.execution.sampled_motion import SampledMotion, cell_boundaries
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
@@ -135,7 +135,7 @@ class PlanPath:
         """Sample the path of a plan from the reference, which is the sampled plan."""
         self._robot, self._kernels = robot, customize(robot).unchecked
         spacing = plan.t_final / CELLS
-        times = cells(plan.knots, plan.t_final, spacing) if plan.t_final else np.zeros(1)
+        times = cell_boundaries(plan, spacing) if plan.t_final else np.zeros(1)
         q, v = reference.states(times)
         self._samples = SampledMotion(times, q, v, q[:0], plan.hold, plan.hold)
         durations = np.diff(times)

@@ -20,9 +20,10 @@ ROUNDING = 1e-12
 STEEP = 1e-5
 """Difference of the efforts in a cell, relative to their limits, above which the velocity in the
 middle of the cell differs from that of the plan."""
+SWITCH = 1e-2
+"""Difference of the efforts between successive knots, relative to their limits, that is a switch.
+"""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
-MEAN, MOMENT = 0.5 * WEIGHTS, WEIGHTS * NODES
-"""Weights of the efforts at `NODES` for their mean and their first moment in a cell."""
 
 
 class SampledMotion(NamedTuple):
@@ -67,10 +68,10 @@ class SampledMotion(NamedTuple):
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
         kernels = customize(plan.robot).unchecked
-        boundaries = cells(plan.knots, plan.t_final, spacing)
-        times, efforts = in_two_steps(plan, boundaries)
+        coarse = cell_boundaries(plan, spacing)
+        times, efforts = in_two_steps(plan, coarse)
         q, v, _ = plan.at(times)
-        steps, middles = 0.5 * np.diff(efforts, axis=0), ~np.isin(times, boundaries)
+        steps, middles = 0.5 * np.diff(efforts, axis=0), ~np.isin(times, coarse)
         steep = np.append(False, np.any(np.abs(steps) > STEEP * plan.robot.tau_max, axis=1))
         for k in np.flatnonzero(middles[:-1] & steep):  # the velocity lags behind that of the plan
             impulse = (times[k + 1] - times[k - 1]) / 8.0 * steps[k - 1]
@@ -138,6 +139,15 @@ class SampledMotion(NamedTuple):
                 rows.append(Segment(offset, effort))
         return rows
 
+    def means(self, times: Vector) -> Matrix:
+        """Return the mean efforts (k, n) between times (k + 1,), s."""
+        inside = self.times[(self.times > times[0]) & (self.times < times[-1])]
+        fine = np.union1d(times, inside)
+        cells = self.times.searchsorted(0.5 * (fine[:-1] + fine[1:])) - 1
+        efforts = np.vstack([self.efforts, self.hold, self.wait])  # -1 is before the start
+        impulses = np.diff(fine)[:, None] * efforts[np.minimum(cells, len(self.efforts))]
+        return np.add.reduceat(impulses, fine.searchsorted(times[:-1])) / np.diff(times)[:, None]
+
     def cell(self, t: float) -> int:
         """Return the index of the cell at time `t`, s."""
         return max(int(self.times.searchsorted(t, side="right")) - 1, 0)
@@ -155,7 +165,7 @@ def in_two_steps(plan, times: Vector) -> tuple[Vector, Matrix]:
     A single constant effort with the same impulse would displace the arm by another distance. Two
     efforts, d below and above the mean, preserve impulse and displacement. With the scaled time x
     from -1 to 1 of the cell, d is the integral of x times the effort. Both integrals are computed
-    by Gauss-Legendre quadrature, because the efforts are smooth between knots.
+    by Gauss-Legendre quadrature between knots, where the efforts are smooth.
 
     Args:
         plan: The plan.
@@ -164,14 +174,40 @@ def in_two_steps(plan, times: Vector) -> tuple[Vector, Matrix]:
     Returns:
         The new boundaries and efforts.
     """
+    fine = np.unique(np.concatenate([times, np.clip(plan.knots, 0.0, plan.t_final)]))
+    starts = fine.searchsorted(times[:-1])
     middles, halves = 0.5 * (times[:-1] + times[1:]), 0.5 * np.diff(times)
-    _, _, rows = plan.at((middles[:, None] + halves[:, None] * NODES).ravel())
-    rows = rows.reshape(len(middles), len(NODES), -1)
-    means, steps = (np.einsum("j,kji->ki", weights, rows) for weights in (MEAN, MOMENT))
+    cell = times.searchsorted(fine[:-1], side="right") - 1
+    durations = np.diff(fine)[:, None]
+    points = 0.5 * (fine[:-1] + fine[1:])[:, None] + 0.5 * durations * NODES
+    scaled = (points - middles[cell, None]) / halves[cell, None]
+    weights = 0.5 * durations * WEIGHTS / halves[cell, None]
+    rows = plan.at(points.ravel())[2].reshape(*points.shape, -1)
+    means, steps = (
+        np.add.reduceat(np.einsum("kj,kji->ki", weight, rows), starts)
+        for weight in (0.5 * weights, scaled * weights)
+    )
     efforts = np.stack([means - steps, means + steps], axis=1).reshape(-1, means.shape[1])
     retained = np.ones(len(efforts), dtype=bool)
     retained[1::2] = np.any(np.abs(steps) > ROUNDING * np.abs(means).max(), axis=1)
     return np.sort(np.append(times, middles))[np.append(retained, True)], efforts[retained]
+
+
+def cell_boundaries(plan, spacing: float) -> Vector:
+    """Return times (k,) every `spacing` seconds, and exactly at the knots of a plan, s.
+
+    Refined motions have thousands of knots, and most of their efforts vary slowly. Knots that are
+    less than `spacing` apart are omitted, unless the efforts change considerably.
+    """
+    knots = plan.knots
+    if len(knots) > 2:
+        durations = np.diff(knots)
+        _, _, efforts = plan.at(knots[:-1] + 0.5 * durations)
+        changes = np.abs(np.diff(efforts, axis=0)) / plan.robot.tau_max
+        dense = np.maximum(durations[:-1], durations[1:]) < spacing
+        omitted = np.hstack([False, dense & (changes < SWITCH).all(axis=1), False])
+        knots = knots[~omitted]
+    return cells(knots, plan.t_final, spacing)
 
 
 def cells(knots: Vector, t_final: float, spacing: float) -> Vector:

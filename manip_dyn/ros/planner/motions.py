@@ -21,7 +21,8 @@ from manip_dyn.planning.execution.executor import Pace
 from manip_dyn.planning.execution.feedback import Feedback
 from manip_dyn.planning.execution.sampled_motion import SAME
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.trajectories import TrajectoryGoal
+from manip_dyn.ros.messages.geometry import to_time
+from manip_dyn.ros.messages.trajectories import TrajectoryGoal, trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
@@ -31,7 +32,7 @@ class DepartingMotion(Protocol):
 
     @property
     def pace(self) -> Pace:
-        """Time rate and mass ratio at which the arm follows its plan."""
+        """Time rate at which the arm follows its plan, and the identified arm."""
 
     def stamp_at(self, time: float) -> int | None:
         """Return the stamp (ns) of a plan time (s), or None if the arm has left the plan."""
@@ -283,8 +284,7 @@ class PlannedMotion:
         purpose: The goal of the plan.
         departure: Departure at which the plan begins; None for a start at rest, and once the plan
             has begun.
-        rows: Times (s) and efforts (n,), N m or N, to publish. Efforts are held constant between
-            these times.
+        message: Efforts of the plan, to publish. Its stamp is zero until the motion begins.
         values: Named values for the status.
     """
 
@@ -323,7 +323,7 @@ class PlannedMotion:
         )
         self._executor.prepare()
         self._began_ns = self._returns = 0
-        self.rows = prepared.rows
+        self.message = trajectory_from(robot, 0, prepared.rows)
         switches = [[round(t, 9) for t in times] for times in plan.switch_times]
         self.values: dict[str, object] = {
             "plan": plan.status,
@@ -334,6 +334,10 @@ class PlannedMotion:
         }
         if prepared.net_work is not None:
             self.values["net work [J]"] = prepared.net_work
+
+    def rehearse(self) -> None:
+        """Load the compiled functions of executions, see `PlanExecutor.rehearse`."""
+        self._executor.rehearse()
 
     def is_due(self, measured: MeasuredState) -> bool:
         """Return whether the motion may begin at this state or before the next one."""
@@ -363,6 +367,7 @@ class PlannedMotion:
         elif departure is not None:
             stamp = max(departure.stamp_ns or stamp, stamp)
         self._began_ns = stamp + self._delay_ns
+        self.message.header.stamp = to_time(self._began_ns)
         return self._began_ns
 
     def departing(self, measured: MeasuredState, lead: float) -> Departure:
@@ -444,7 +449,7 @@ class PlannedMotion:
 
     @property
     def pace(self) -> Pace:
-        """Time rate and mass ratio at which the arm follows the plan."""
+        """Time rate at which the arm follows the plan, and the identified arm."""
         return self._executor.pace
 
     @property

@@ -7,6 +7,7 @@ trajectories, abort requests and the end of a computation.
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable
 
@@ -19,7 +20,6 @@ from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import fastest_joint
-from manip_dyn.ros.messages.trajectories import trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
 from manip_dyn.ros.planner.arm_interface import ArmStates, EffortTopics, Loss
 from manip_dyn.ros.planner.goals import PlannedGoal
@@ -113,6 +113,8 @@ class PlannerStateMachine:
         self._worker = Worker(node, self._on_result)
         self._process: PlanningProcess | None = None
         self._lead, self._requested_ns = ReplanningLead(), 0
+        self._rehearsed = False
+        self._unpublished: PlannedMotion | None = None  # its plan is to be published
         self.use(parameters)
         self._plans = node.create_publisher(JointTrajectory, "~/plan", LATCHED)
         self.efforts = EffortTopics(node, robot, parameters)
@@ -411,7 +413,12 @@ class PlannerStateMachine:
             else:
                 prepared = task.solved(self._robot)
             noise = self._estimator.noise()
-            return PlannedMotion(self._robot, prepared, task.parameters, goal, departure, noise)
+            motion = PlannedMotion(self._robot, prepared, task.parameters, goal, departure, noise)
+            if not self._rehearsed:
+                motion.rehearse()
+                gc.freeze()  # what has been loaded stays; scanning it stalls the loop by 60 ms
+                self._rehearsed = True
+            return motion
 
         self._worker.start(job)
 
@@ -452,10 +459,10 @@ class PlannerStateMachine:
     def _execute(self, motion: PlannedMotion | FollowedMotion, measured: MeasuredState) -> None:
         """Begin a motion at the current state. The efforts are published by `_answer`."""
         self._prepared, self._motion = None, motion
-        stamp = motion.begin(measured)
+        motion.begin(measured)
         if isinstance(motion, PlannedMotion):
             self.goal = JointGoal(motion.goal)
-            self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
+            self._unpublished = motion
         self._status.values = dict(motion.values)
         self._status.enter("executing", beginning=motion.beginning)
 
@@ -484,6 +491,9 @@ class PlannerStateMachine:
             lead = motion.lead if isinstance(motion, PlannedMotion) else 0.0
             for effort in self.efforts.publish(stamp, segments, validity, lead):
                 self.arm.loop_delay.sent(stamp, effort)
+        if self._unpublished is not None:  # long plans take milliseconds: efforts come first
+            self._plans.publish(self._unpublished.message)
+            self._unpublished = None
         if self._status.code == "not_reached" and not self._worker.busy and not self._pending:
             self.active_goal = None
 

@@ -216,6 +216,28 @@ def test_a_plan_with_steep_efforts_arrives_on_time():
     assert np.abs(result.q[round(plan.t_final / 1e-3) + 2 :] - plan.qf).max() < Tuning.tolerance
 
 
+class Refined:
+    """A motion with many additional knots, as on the grid of a refined motion."""
+
+    def __init__(self, motion):
+        self._motion = motion
+        self.knots = np.union1d(motion.knots, np.linspace(0.0, motion.knots[-1], 20_000))
+
+    def __getattr__(self, name):
+        return getattr(self._motion, name)
+
+
+def test_commands_of_a_refined_plan_have_few_segments():
+    """Regression: up to 1,000 segments, whose conversion stalled control loops for 0.1 s."""
+    _, plan = planned("seven joints")
+    plan = replace(plan, motion=Refined(plan.motion))
+    executor = PlanExecutor(plan.robot, plan, 1e-3)
+    for t in np.linspace(0.0, plan.t_final, 20):
+        segments = executor.segments(float(t), *plan.state(float(t)), 0.05)
+        assert len(segments) <= 24
+        assert segments[-1].offset > 0.04
+
+
 @pytest.mark.parametrize("name", GOALS)
 def test_an_arm_follows_its_plan_until_the_end_of_the_last_command(name):
     """Regression: the last efforts acted beyond the next switch, and accelerated the arm."""
@@ -232,5 +254,6 @@ def test_an_arm_follows_its_plan_until_the_end_of_the_last_command(name):
         simulation.law = md.Schedule(robot, times, [segment.effort for segment in segments])
         simulation.advance(1_000_000 if k < death else round(1e9 * end))
     q, v = plan.state(1e-9 * simulation.time_ns)
-    np.testing.assert_allclose(simulation.q, q, atol=1e-6)
-    np.testing.assert_allclose(simulation.v, v, atol=1e-4)
+    # After the horizon of one period, commands contain mean efforts over 2.4 ms.
+    np.testing.assert_allclose(simulation.q, q, atol=5e-4)
+    np.testing.assert_allclose(simulation.v, v, atol=1e-2)

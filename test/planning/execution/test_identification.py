@@ -75,7 +75,7 @@ def test_an_unknown_delay_is_identified(delay):
     robot, plan = planned()
     executor, rows = executed(robot, plan, robot, delay)
     assert executor.delay == pytest.approx(delay * PERIOD, abs=3e-4)
-    assert executor.pace.mass_ratio == 1.0
+    assert executor.pace.model.mass_ratio == 1.0
     assert executor.arrived
     assert executor.extra_time < 0.03  # a reserve for the feedback costs 4 %
     path = plan.at(np.linspace(0.0, plan.t_final, 4000))[0]
@@ -98,7 +98,7 @@ def test_delay_and_masses_are_distinguished_under_known_noise(seed):
     real = md.load_robot("rr", mass_scale=1.2, coulomb_friction=0.05 * robot.tau_max)
     executor, _ = executed(robot, plan, real, delay=3, extra=0.1 - plan.t_final, seed=seed)
     assert executor.delay == pytest.approx(3 * PERIOD, abs=1e-3)
-    assert executor.pace.mass_ratio == pytest.approx(1.2, abs=0.2)
+    assert executor.pace.model.mass_ratio == pytest.approx(1.2, abs=0.2)
 
 
 def test_the_first_command_with_an_identified_delay_covers_the_delay():
@@ -133,12 +133,12 @@ def test_an_arm_with_an_unknown_delay_stops(stop):
 def test_masses_and_friction_are_distinguished():
     robot, plan = planned()
     heavier, _ = executed(robot, plan, md.load_robot("rr", mass_scale=1.15), extra=0.0)
-    assert heavier.pace.mass_ratio == pytest.approx(1.15, abs=0.03)
+    assert heavier.pace.model.mass_ratio == pytest.approx(1.15, abs=0.03)
     assert np.all(heavier.friction < 0.02 * robot.tau_max)
     friction = 0.04 * robot.tau_max
     real = md.load_robot("rr", coulomb_friction=friction)
     rubbing, _ = executed(robot, plan, real, extra=0.0)
-    assert rubbing.pace.mass_ratio == pytest.approx(1.0, abs=0.1)
+    assert rubbing.pace.model.mass_ratio == pytest.approx(1.0, abs=0.1)
     np.testing.assert_allclose(rubbing.friction, friction, atol=0.02 * robot.tau_max.max())
 
 
@@ -189,7 +189,7 @@ def test_a_joint_held_by_friction_does_not_change_the_masses():
     friction = np.array([0.0, 0.06]) * robot.tau_max
     real = md.load_robot("ibm7535", coulomb_friction=friction)
     executor, _ = executed(robot, plan, real, extra=0.0)
-    assert executor.pace.mass_ratio == pytest.approx(1.0, abs=1e-3)
+    assert executor.pace.model.mass_ratio == pytest.approx(1.0, abs=1e-3)
     np.testing.assert_allclose(executor.friction / robot.tau_max, [0.0, 0.06], atol=1e-3)
 
 

@@ -68,6 +68,15 @@ def test_an_arm_with_unknown_friction_stays_near_its_path(name, friction):
         assert np.abs(rows[-1] - rows[-10]).max() < 0.005
 
 
+def test_the_next_motion_begins_with_the_identified_friction():
+    """Regression: it began with the model's friction, and left its path again."""
+    _, _, executor = executed("ur5", 0.04)
+    assert executor.friction.max() > 0.0
+    following = PlanExecutor(executor.plan.robot, executor.plan, PERIOD)
+    following.begin_at(executor.pace)
+    np.testing.assert_array_equal(following.friction, executor.friction)
+
+
 @pytest.mark.parametrize("replan", ["stop", "resume", "new_motion"])
 def test_the_response_to_a_push_is_that_of_replan(replan):
     robot, plan = planned("ur5")
