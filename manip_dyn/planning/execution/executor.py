@@ -336,8 +336,8 @@ class PlanExecutor:
             q: Measured positions (n,), rad or m.
             v: Measured velocities (n,), rad/s or m/s.
             until: Time after the state at which the command ends, s. Efforts after the horizon
-                act if the next command is late. They are means over one or several periods, and
-                start `LONGEST` after the state at the latest.
+                act if the next command is late. The last segment starts `LONGEST` after the state
+                at the latest.
         """
         self._record.state(t, q, v)
         if self._observer is not None:
@@ -443,7 +443,7 @@ class PlanExecutor:
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
-        rows = self._followed.segments(t, self.horizon, min(until, LONGEST), self._period)
+        rows = self._followed.segments(t, max(self.horizon, min(until, LONGEST)))
         correction = correction - self.disturbance
         if self._over(t):
             correction = correction - self._breakaway.efforts(

@@ -449,8 +449,8 @@ def _predicted(
 def add_impulses(times, offsets, efforts, before, first, last, delays, out):
     """Add the impulses of the commands in the periods from state `first` to state `last` to `out`.
 
-    The command for state j acts from `times[j]` plus the delay. Its segments begin `offsets[j]`
-    later. Each row of `out` belongs to one of the delays.
+    The command for state j acts from `times[j]` plus the delay. Its segments begin at `times[j] +
+    offsets[j]`. Each row of `out` belongs to one of the delays.
     """
     for d in range(delays.size):
         delay, command = delays[d], -1

@@ -139,15 +139,6 @@ class SampledMotion(NamedTuple):
                 rows.append(Segment(offset, effort))
         return rows
 
-    def means(self, times: Vector) -> Matrix:
-        """Return the mean efforts (k, n) between times (k + 1,), s."""
-        inside = self.times[(self.times > times[0]) & (self.times < times[-1])]
-        fine = np.union1d(times, inside)
-        cells = self.times.searchsorted(0.5 * (fine[:-1] + fine[1:])) - 1
-        efforts = np.vstack([self.efforts, self.hold, self.wait])  # -1 is before the start
-        impulses = np.diff(fine)[:, None] * efforts[np.minimum(cells, len(self.efforts))]
-        return np.add.reduceat(impulses, fine.searchsorted(times[:-1])) / np.diff(times)[:, None]
-
     def cell(self, t: float) -> int:
         """Return the index of the cell at time `t`, s."""
         return max(int(self.times.searchsorted(t, side="right")) - 1, 0)

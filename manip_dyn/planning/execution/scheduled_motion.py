@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +12,6 @@ from manip_dyn.planning.execution.segments import Segment
 
 SHORTEST_CELL = 1e-9
 """Least duration of a cell in the computation of its rate, s."""
-MOST_MEANS = 8
-"""Maximum number of mean efforts after the horizon of a command."""
 
 
 class ScheduledMotion(NamedTuple):
@@ -51,25 +48,9 @@ class ScheduledMotion(NamedTuple):
         """Return positions and velocities (n,) at time `t`, s."""
         return self.motion.state(t - self.begin)
 
-    def segments(
-        self, t: float, horizon: float, until: float = 0.0, period: float = np.inf
-    ) -> list[Segment]:
-        """Return the efforts from time `t` (s) until the later of `horizon` and `until`.
-
-        Args:
-            t: Time, s.
-            horizon: Time after `t` for which the segments are exact, s.
-            until: Time after `t` for which efforts are required, s. After the horizon, the
-                efforts are means over at most `MOST_MEANS` intervals.
-            period: Shortest interval of a mean, s.
-        """
-        rows = self.motion.segments(t - self.begin, horizon)
-        count = min(math.ceil((until - horizon) / period - 1e-6), MOST_MEANS)
-        if count > 0:
-            offsets = np.linspace(horizon, until, count + 1)
-            means = self.motion.means(t - self.begin + offsets)
-            rows += [Segment(*row) for row in zip(offsets[:-1].tolist(), means, strict=True)]
-        return rows
+    def segments(self, t: float, horizon: float) -> list[Segment]:
+        """Return the effort segments that start within `horizon` seconds after time `t`, s."""
+        return self.motion.segments(t - self.begin, horizon)
 
     def plan_time(self, t: float) -> float:
         """Return the plan time (s) at time `t`, s."""

@@ -232,9 +232,9 @@ def test_commands_of_a_refined_plan_have_few_segments():
     _, plan = planned("seven joints")
     plan = replace(plan, motion=Refined(plan.motion))
     executor = PlanExecutor(plan.robot, plan, 1e-3)
-    for t in np.linspace(0.0, plan.t_final, 20):
+    for t in np.linspace(0.0, 0.9 * plan.t_final, 20):
         segments = executor.segments(float(t), *plan.state(float(t)), 0.05)
-        assert len(segments) <= 24
+        assert len(segments) <= 150  # two in each period, and one at each knot
         assert segments[-1].offset > 0.04
 
 
@@ -254,6 +254,5 @@ def test_an_arm_follows_its_plan_until_the_end_of_the_last_command(name):
         simulation.law = md.Schedule(robot, times, [segment.effort for segment in segments])
         simulation.advance(1_000_000 if k < death else round(1e9 * end))
     q, v = plan.state(1e-9 * simulation.time_ns)
-    # After the horizon of one period, commands contain mean efforts over 2.4 ms.
-    np.testing.assert_allclose(simulation.q, q, atol=5e-4)
-    np.testing.assert_allclose(simulation.v, v, atol=1e-2)
+    np.testing.assert_allclose(simulation.q, q, atol=1e-6)
+    np.testing.assert_allclose(simulation.v, v, atol=1e-4)
