@@ -416,7 +416,7 @@ class PlannerStateMachine:
             motion = PlannedMotion(self._robot, prepared, task.parameters, goal, departure, noise)
             if not self._rehearsed:
                 motion.rehearse()
-                gc.freeze()  # what has been loaded stays; scanning it stalls the loop by 60 ms
+                gc.freeze()  # scanning what was loaded would stall the first motion by 9 ms
                 self._rehearsed = True
             return motion
 
