@@ -3,7 +3,7 @@
 `md.sweep` runs unchanged and writes its files. A simulated scheduler replaces Dask's: workers have
 a virtual clock, and the client's clock advances by its CPU time. The lengths of the cases are CPU
 times of closed-loop executions, measured first. Rows contain the fraction of time in which the
-workers compute, and the peak memory of the client process. There are no peers. Takes about three
+workers compute, and the peak memory of the client process. There are no peers. Takes a few
 minutes.
 """
 

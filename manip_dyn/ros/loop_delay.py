@@ -164,8 +164,9 @@ class LoopDelay:
 
     def sent(self, stamp_ns: int, effort: Vector) -> None:
         """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
-        self._first_ns = stamp_ns if self._first_ns is None else self._first_ns
         key = tuple(np.clip(effort, -self._limits, self._limits).tolist())
+        if self._first_ns is None and any(key):  # zeros would not show an effect
+            self._first_ns = stamp_ns
         before = self._sent.pop(key, None)
         repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
         first_ns = stamp_ns if before is None else before.first_ns

@@ -28,9 +28,9 @@ LATCHED = QoSProfile(
 )
 """QoS of subscriptions to latched topics, deep enough for bursts."""
 WARN = Log.WARN[0] if isinstance(Log.WARN, bytes) else Log.WARN
-TIMEOUT = 600.0
+TIMEOUT = 240.0
 """Bound of every wait, s: a node that compiles first may take minutes on a busy machine."""
-AFTER_FAILURE = 60.0
+AFTER_FAILURE = 30.0
 """Bound of every wait after a failed one, s: many failures must not take an hour."""
 
 

@@ -72,11 +72,15 @@ def test_repeated_efforts_bound_the_delay(periods):
 
 
 def test_zero_efforts_show_no_effect_of_commands():
-    """Regression: a driver without measured efforts publishes zeros, as a planner at rest does."""
+    """Regression: a driver without measured efforts publishes zeros, as a planner at rest does.
+
+    Regression: a tracker that held an arm at rest without efforts reported an unknown delay.
+    """
     loop = LoopDelay(md.load_robot("rr"), PERIOD)
-    for k in range(120):
+    for k in range(240):
+        assert not loop.unknown() or k > 220
         loop.received(k * 10_000_000, [0.0, 0.0])
-        loop.sent(k * 10_000_000, np.zeros(2))
+        loop.sent(k * 10_000_000, np.full(2, 0.0 if k < 120 else k))
     assert not loop.is_known
     assert "no effort in joint states" in loop.unknown()
 
