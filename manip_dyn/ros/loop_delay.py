@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.joints import Validity
 
@@ -162,15 +162,21 @@ class LoopDelay:
             return f"no command has taken effect for {self.ineffective:.2g} s"
         return late
 
-    def sent(self, stamp_ns: int, effort: Vector) -> None:
-        """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
-        key = tuple(np.clip(effort, -self._limits, self._limits).tolist())
-        if self._first_ns is None and any(key):  # zeros would not show an effect
+    def sent(self, stamp_ns: int, efforts: Vector | Matrix) -> None:
+        """Record the efforts (n,) of a command, or all its efforts (k, n).
+
+        Args:
+            stamp_ns: Stamp of the state that the command answers, ns.
+            efforts: The efforts, N m or N.
+        """
+        rows = np.clip(np.atleast_2d(efforts), -self._limits, self._limits)
+        if self._first_ns is None and rows.any():  # zeros would not show an effect
             self._first_ns = stamp_ns
-        before = self._sent.pop(key, None)
-        repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
-        first_ns = stamp_ns if before is None else before.first_ns
-        self._sent[key] = SentEfforts(first_ns, stamp_ns, repeated)
+        for key in map(tuple, rows.tolist()):
+            before = self._sent.pop(key, None)
+            repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
+            first_ns = stamp_ns if before is None else before.first_ns
+            self._sent[key] = SentEfforts(first_ns, stamp_ns, repeated)
         oldest = next(iter(self._sent))
         while stamp_ns - self._sent[oldest].stamp_ns > 1e9 * LOST:
             del self._sent[oldest]

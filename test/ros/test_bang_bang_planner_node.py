@@ -534,15 +534,16 @@ def test_with_a_delay_the_previous_motion_continues_until_the_next_begins():
     )
     first = md.plan_minimum_time(robot, [0.975, 0.0], [0.0, 0.0], budget=None)
     before = PlannedMotion(robot, PreparedPlan.of(first, parameters), parameters)
-    before.begin(MeasuredState(0, *first.state(0.0)))
-    departure = before.departing(MeasuredState(100_000_000, *first.state(0.08)), 0.3)
-    assert departure.stamp_ns == 400_000_000
+    start = before.begin(MeasuredState(0, *first.state(0.0)))
+    assert start == 40_000_000  # two periods ahead, and the delay
+    departure = before.departing(MeasuredState(100_000_000, *first.state(0.06)), 0.32)
+    assert departure.stamp_ns == 420_000_000
     np.testing.assert_allclose(departure.q, first.state(0.4)[0], atol=1e-12)
     second = md.plan_minimum_time(robot, departure.q, [-0.6, 0.5], v0=departure.v, budget=None)
     prepared = PreparedPlan.of(second, parameters)
     motion = PlannedMotion(robot, prepared, parameters, departure=departure)
     measured = MeasuredState(departure.stamp_ns, *first.state(0.38))
-    assert motion.begin(measured) == 420_000_000
+    assert motion.begin(measured) == 440_000_000
     rows = motion.segments(measured)
     np.testing.assert_array_equal(rows[0].effort, before.segments(measured)[0].effort)
     beginning = next(row for row in rows if row.offset >= 0.02 - 1e-9)

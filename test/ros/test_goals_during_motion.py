@@ -19,6 +19,8 @@ from manip_dyn.simulation import Simulation
 
 PERIOD = 2e-3
 PARAMETERS = BangBangPlannerParameters(method="minimum_time", control_period=PERIOD)
+AHEAD_NS = 8_000_000
+"""Time from the first command of a motion to its start: four of five periods, ns."""
 START, FIRST, SECOND = [0.975, 0.0], [0.0, 0.0], [-0.6, 0.5]
 
 
@@ -48,11 +50,19 @@ def advance(simulation, motion):
     simulation.advance(round(1e9 * PERIOD))
 
 
+def begun(simulation, motion):
+    """Begin a motion; advance to its start, and return the stamp of the start, ns."""
+    begin = motion.begin(stamped(simulation))
+    while simulation.time_ns < begin:
+        advance(simulation, motion)
+    return begin
+
+
 def motions_with_departure(simulation, request, lead):
     """Return the motion to FIRST, the motion to SECOND that departs from it, and the departure."""
     before = motion(first_plan())
-    before.begin(stamped(simulation))
-    while simulation.time_ns < 1e9 * request:
+    start = begun(simulation, before)
+    while simulation.time_ns < start + 1e9 * request:
         advance(simulation, before)
     departure = before.departing(stamped(simulation), lead)
     plan = md.plan_minimum_time(arm(), departure.q, SECOND, v0=departure.v, budget=None)
@@ -68,7 +78,7 @@ def test_a_wrong_mass_changes_the_handover_little(scale, request_time):
     """Requests before and after the estimation of masses. Regression: a delay of 0.1 to 1.3 s."""
     simulation = Simulation(arm(scale), START, np.zeros(2))
     before, after, departure = motions_with_departure(simulation, request_time, 0.3)
-    begin = after.begin(stamped(simulation))
+    begin = begun(simulation, after)
     assert before.pace.model.mass_ratio == pytest.approx(scale, abs=0.06)
     assert begin == departure.stamp_ns
     q, v = after.planned(MeasuredState(begin, simulation.q, simulation.v))
@@ -84,7 +94,9 @@ def test_a_wrong_mass_changes_the_handover_little(scale, request_time):
 def test_the_handover_is_exact_with_a_correct_model():
     simulation = Simulation(arm(), START, np.zeros(2))
     _, after, departure = motions_with_departure(simulation, 0.3, 0.3)
-    assert (departure.stamp_ns, after.begin(stamped(simulation))) == (600_000_000, 600_000_000)
+    stamp = departure.stamp_ns
+    assert stamp == 600_000_000 + AHEAD_NS
+    assert begun(simulation, after) == stamp
     np.testing.assert_allclose(simulation.q, departure.q, atol=1e-9)
     while after.late(stamped(simulation)) < PERIOD:
         advance(simulation, after)
@@ -105,15 +117,15 @@ def test_a_departure_from_an_abandoned_motion_is_lost():
 def test_a_lead_beyond_the_end_departs_from_the_end():
     """At rest the arm can wait for a late motion."""
     before = motion(first_plan())
-    before.begin(MeasuredState(0, np.array(START), np.zeros(2)))
+    assert before.begin(MeasuredState(0, np.array(START), np.zeros(2))) == AHEAD_NS
     departure = before.departing(MeasuredState(10_000_000, np.array(START), np.zeros(2)), 9.0)
-    assert departure.stamp_ns == round(1e9 * first_plan().t_final)
+    assert departure.stamp_ns == AHEAD_NS + round(1e9 * first_plan().t_final)
     np.testing.assert_array_equal(departure.q, FIRST)
     assert not departure.moving
     after = motion(first_plan(), departure=departure)
     late = MeasuredState(5_000_000_000, np.array(FIRST), np.zeros(2))
     assert not after.is_late(late)
-    assert after.begin(late) == late.stamp_ns
+    assert after.begin(late) == late.stamp_ns + AHEAD_NS
 
 
 def test_the_lead_follows_recent_planning_times():

@@ -1,4 +1,4 @@
-"""Viewer and recorder run with lower priority than the nodes that they observe."""
+"""Viewer, recorder and planning run with lower priority than control loops."""
 
 import os
 
@@ -37,3 +37,23 @@ def test_an_inherited_fixed_priority_is_lowered(prompt, expected):
     policy, priority, _ = output_of(SCRIPT.format(begin=FIXED, prompt=prompt)).split()
     assert int(policy) == getattr(os, expected)
     assert int(priority) == os.sched_get_priority_min(int(policy))
+
+
+PLANNING = f"""
+import os
+from manip_dyn import load_robot
+from manip_dyn.ros import BangBangPlannerParameters, PlanningProcess
+{FIXED}
+parameters = BangBangPlannerParameters(robot="rr", method="minimum_time")
+process = PlanningProcess(parameters, load_robot("rr"), print)
+assert process.wait_until_ready(300.0)
+print(os.sched_getscheduler(process.pid))
+process.close()
+"""
+
+
+def test_planning_does_not_inherit_a_fixed_priority():
+    """Regression: with chrt -f, planning stopped the control loop: no command took effect."""
+    if not fixed_priority_is_permitted():
+        pytest.skip("no fixed priority is permitted here; expected root, or CAP_SYS_NICE")
+    assert int(output_of(PLANNING)) == os.SCHED_OTHER

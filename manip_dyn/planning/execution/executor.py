@@ -28,7 +28,7 @@ from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.scheduled_motion import ScheduledMotion
-from manip_dyn.planning.execution.segments import Segment, distinct
+from manip_dyn.planning.execution.segments import Segment
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
@@ -339,7 +339,7 @@ class PlanExecutor:
                 act if the next command is late. The last segment starts `LONGEST` after the state
                 at the latest.
         """
-        self._record.state(t, q, v)
+        self._record.state(t, q, v, waits=t < -self.delay - 0.5 * self._period)
         if self._observer is not None:
             if self._over(t):
                 self._attribute_to_friction()
@@ -348,6 +348,14 @@ class PlanExecutor:
         segments = self._tracked(t, q, v, until)
         self._record.command(segments)
         return segments
+
+    def interrupt(self) -> None:
+        """Exclude the period after the next state from the identification.
+
+        Call this method before `segments` if no command acts at a state, but a brake, for example.
+        Otherwise its effect is attributed to masses and friction.
+        """
+        self._record.interrupt()
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
         """Stop the arm as soon as possible, and hold it where it comes to rest."""
@@ -443,7 +451,7 @@ class PlanExecutor:
         correction, early = self._zero, self._adapts and self._record.is_starting
         if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
             correction = self._feedback.correction(*measured, q_ref, v_ref)
-        rows = self._followed.segments(t, max(self.horizon, min(until, LONGEST)))
+        offsets, rows = self._followed.commands(t, max(self.horizon, min(until, LONGEST)))
         correction = correction - self.disturbance
         if self._over(t):
             correction = correction - self._breakaway.efforts(
@@ -453,8 +461,11 @@ class PlanExecutor:
                 self._record.noise[0],
                 self.horizon,
             )
-        efforts = self._feedback.limited(q, np.array([row.effort for row in rows]) + correction)
-        return distinct([row._replace(effort=e) for row, e in zip(rows, efforts, strict=True)])
+        efforts = self._feedback.limited(q, rows + correction)
+        return [
+            Segment(offset, effort)
+            for offset, effort in zip(offsets.tolist(), efforts, strict=True)
+        ]
 
     def _attribute_to_friction(self) -> None:
         """Attribute disturbances against the last motion to friction, because the arm is at rest.
@@ -497,6 +508,10 @@ class PlanExecutor:
         explained = identified.delay != self.delay or not identified.model.is_exact
         self.horizon = self._period + identified.delay
         point = self._path.nearest(time, q)
+        self._monitor.note_progress(t, point.time)
+        if self._monitor.stopped:
+            self._stop_on_path(t, q, v, point)
+            return
         if self._observer is not None:
             more = identified.model.friction - self._model.friction
             self._observer.explain(-more * np.sign(point.v))

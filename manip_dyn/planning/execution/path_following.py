@@ -30,6 +30,8 @@ LARGEST_CHANGE = 1e3
 """Largest change of the rate in cells whose efforts do not depend on it, 1/s."""
 SLOWEST = 0.02
 """Lowest rate at which the path is followed."""
+STARTING = 2e-3
+"""Plan time after the start of a motion in which the rate from rest may be lower, s."""
 FASTEST = 1.2
 """Highest rate at which a motion starts."""
 SPEED_LAG = 0.03
@@ -70,7 +72,8 @@ class PathMotion(NamedTuple):
     Attributes:
         motion: The motion.
         plan_times: Plan times (k + 1,) at the boundaries of its cells, s.
-        slowest: Lowest rate at the boundaries, without the first and the last one.
+        slowest: Lowest rate at the boundaries after `STARTING`, without the last one unless the
+            path ends there.
     """
 
     motion: SampledMotion
@@ -255,7 +258,8 @@ class PlanPath:
         used = part.at(0.5 * (squares[:-1] + squares[1:]), middle, changes)
         used = np.clip(used, -robot.tau_max, robot.tau_max)
         motion = SampledMotion(begins, q, rates[:, None] * v, used, hold, used[0])
-        slowest = float(rates[1:].min() if ends else rates[1:-1].min(initial=fastest))
+        started = rates[np.searchsorted(times, time + STARTING) : None if ends else -1]
+        slowest = float(started.min(initial=fastest))
         return PathMotion(motion, times, slowest)
 
 

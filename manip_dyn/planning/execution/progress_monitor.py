@@ -15,6 +15,8 @@ the rate after a failed attempt."""
 LONG, NEARER = 5.0, 0.95
 """An arm is stopped if its distance from the goal does not decrease to the fraction `NEARER`
 within the time `LONG`, s."""
+STANDING = 0.01
+"""Lowest mean rate over the time `LONG` at which an arm follows its path."""
 END = "; stopping and holding (check the load)"
 
 
@@ -35,6 +37,7 @@ class ProgressMonitor:
         """Restart the monitor. Call this after an arrival at the goal."""
         self._returns, self.failed = 0, 0
         self._nearest, self._since = np.inf, 0.0
+        self._followed: tuple[float, float] | None = None
 
     @property
     def stopped(self) -> bool:
@@ -49,7 +52,7 @@ class ProgressMonitor:
     def note_attempt(self, succeeded: bool, time: float) -> None:
         """Record an attempt to follow the rest of the path, which ended at a plan time (s)."""
         self.failed = 0 if succeeded else self.failed + 1
-        self._nearest = np.inf
+        self._nearest, self._followed = np.inf, None
         if self.failed >= MAX_FAILED:
             self.reason = (
                 f"the arm left the path {MAX_FAILED} times at {time:.3f} s of the plan{END}"
@@ -60,10 +63,21 @@ class ProgressMonitor:
         """Factor of the rate for the next attempt to follow the rest of the path."""
         return SLOWER**self.failed
 
+    def note_progress(self, t: float, time: float) -> None:
+        """Record that a deviating arm is at a plan time (s) at time `t`, s."""
+        since, before = self._followed or (t, time)
+        if t - since > LONG and abs(time - before) < STANDING * (t - since):
+            self.reason = (
+                f"the arm has not moved along its path for {LONG:g} s, at {time:.3f} s of the "
+                "plan; stopping and holding (check the drives and the load)"
+            )
+        if self._followed is None or t - since > LONG:
+            self._followed = t, time
+
     def note_return(self) -> None:
         """Count a return motion."""
         self._returns += 1
-        self._nearest = np.inf
+        self._nearest, self._followed = np.inf, None
         if self._returns > MAX_RETURNS:
             self.reason = f"{MAX_RETURNS} return motions did not reach the goal{END}"
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.execution.segments import Segment
 
 MOST_CELLS = 2000
 """Maximum number of cells without those for effort jumps. Long motions have longer cells."""
@@ -125,19 +124,23 @@ class SampledMotion(NamedTuple):
         q = self.q[k] + s * (here + s * (bent + s * turned))
         return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
 
-    def segments(self, t: float, horizon: float) -> list[Segment]:
-        """Return the effort segments that start within `horizon` seconds after time `t`, s."""
-        rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
-        for k in range(self.cell(t), len(self.times)):
-            offset = max(float(self.times[k] - t), 0.0)
-            if rows and offset >= horizon - SAME:
-                break
-            effort = self.efforts[k] if k < len(self.efforts) else self.hold
-            if rows and offset < SAME:
-                rows.pop()
-            if not rows or np.any(effort != rows[-1].effort):
-                rows.append(Segment(offset, effort))
-        return rows
+    def commands(self, t: float, horizon: float) -> tuple[Vector, Matrix]:
+        """Return the offsets (k,) and the efforts (k, n) of commands after time `t`, s.
+
+        The first offset is 0, the others are below `horizon`, s. Efforts that last less than a
+        nanosecond are omitted.
+        """
+        first = self.cell(t)
+        last = max(int(self.times.searchsorted(t + horizon - SAME)), first + (t >= 0.0))
+        offsets, efforts = np.maximum(self.times[first:last] - t, 0.0), self.efforts[first:last]
+        if last == len(self.times):
+            efforts = np.vstack([efforts, self.hold])
+        if t < 0.0:
+            offsets, efforts = np.append(0.0, offsets), np.vstack([self.wait, efforts])
+        lasting = np.append(np.diff(np.rint(1e9 * offsets)) > 0.0, True)
+        offsets, efforts = offsets[lasting], efforts[lasting]
+        changed = np.append(True, (efforts[1:] != efforts[:-1]).any(axis=1))
+        return offsets[changed], efforts[changed]
 
     def cell(self, t: float) -> int:
         """Return the index of the cell at time `t`, s."""

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
-from manip_dyn.planning.execution.segments import Segment
 
 SHORTEST_CELL = 1e-9
 """Least duration of a cell in the computation of its rate, s."""
@@ -48,9 +47,9 @@ class ScheduledMotion(NamedTuple):
         """Return positions and velocities (n,) at time `t`, s."""
         return self.motion.state(t - self.begin)
 
-    def segments(self, t: float, horizon: float) -> list[Segment]:
-        """Return the effort segments that start within `horizon` seconds after time `t`, s."""
-        return self.motion.segments(t - self.begin, horizon)
+    def commands(self, t: float, horizon: float) -> tuple[Vector, Matrix]:
+        """Return offsets (k,) and efforts (k, n) after time `t`, s; see `SampledMotion`."""
+        return self.motion.commands(t - self.begin, horizon)
 
     def plan_time(self, t: float) -> float:
         """Return the plan time (s) at time `t`, s."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -13,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 from manip_dyn.control.computed_torque import delay_margin
 from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.control.state_estimation import StateEstimator
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix
 from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.planning.execution.sampled_motion import SAME
 from manip_dyn.robot import Robot
@@ -204,8 +205,8 @@ class EffortTopics:
         segments: Sequence[Segment],
         validity: Validity | None,
         delay: float,
-    ) -> list[Vector]:
-        """Publish efforts that start at the stamp of a state; return those that may act.
+    ) -> Matrix:
+        """Publish efforts that start at the stamp of a state; return those that may act (k, n).
 
         Args:
             stamp_ns: The stamp, ns.
@@ -221,9 +222,9 @@ class EffortTopics:
             if self._sampled:
                 effort = mean_effort(list(segments), self._period, delay)
             self._commands.publish(effort_command(effort, validity))
-            return [effort]
+            return effort[None]
         self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
-        return [segment.effort for segment in segments]
+        return np.array([segment.effort for segment in segments])
 
     def release(self) -> None:
         """End the current command. The simulator then applies its safe command immediately.

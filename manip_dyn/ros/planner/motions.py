@@ -275,6 +275,8 @@ class FollowedMotion:
 
 ON_TIME = 5e-7
 """Bound of the delay for which an arrival is reported to be as planned, s."""
+AHEAD = 0.02
+"""Longest time from the first command of a motion to its start, s."""
 
 
 class PlannedMotion:
@@ -359,8 +361,12 @@ class PlannedMotion:
         return stamp is None or (self.departure.moving and stamp < measured.stamp_ns)
 
     def begin(self, measured: MeasuredState) -> int:
-        """Begin at a state; return the stamp of plan time zero, ns."""
-        stamp, departure = measured.stamp_ns, self.departure
+        """Begin at a state; return the stamp of plan time zero, ns.
+
+        A motion from rest starts several periods later. The commands before its start contain its
+        first efforts, so that a late command does not delay the start.
+        """
+        stamp, departure = measured.stamp_ns + self._ahead_ns, self.departure
         if departure is not None and departure.moving:
             stamp = departure.stamp_ns or stamp
             self._executor.begin_at(departure.motion.pace)
@@ -379,7 +385,8 @@ class PlannedMotion:
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
         t = 1e-9 * (stamp + self._delay_ns - self._began_ns)
-        time = min(self._executor.plan_time(t), self._plan.t_final)
+        time = max(self._executor.plan_time(t), self._parameters.control_period)
+        time = min(time, self._plan.t_final)
         return Departure(self, time, *self._plan.state(time), lead)
 
     def stamp_at(self, time: float) -> int | None:
@@ -407,6 +414,10 @@ class PlannedMotion:
         """Return the planned positions and velocities (n,) at the time of a state."""
         t = self._time(measured)
         return self._executor.expected(t) or self._plan.state(t)
+
+    def interrupt(self) -> None:
+        """Exclude the period after the next state from the identification of the arm."""
+        self._executor.interrupt()
 
     def stop(self, measured: MeasuredState) -> None:
         """Stop the arm as soon as possible and hold it there."""
@@ -501,6 +512,18 @@ class PlannedMotion:
     @property
     def _delay_ns(self) -> int:
         return round(1e9 * self._parameters.delay)
+
+    @property
+    def _ahead_ns(self) -> int:
+        """Time from the first command to the start, ns: whole periods in which it is valid.
+
+        It is 0 if commands contain the efforts of one period only.
+        """
+        period, valid = self._parameters.control_period, self._parameters.command_periods
+        periods = min(math.floor(AHEAD / period + 1e-9), max(valid - 1, 0))
+        if self._parameters.switching == "sampled":
+            periods = 0
+        return round(1e9 * period * periods)
 
     def _time(self, measured: MeasuredState) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

@@ -470,6 +470,8 @@ class PlannerStateMachine:
         """Publish the efforts of the motion for a state, and update the status."""
         motion, goal = self._motion, self.active_goal
         assert motion is not None
+        if isinstance(motion, PlannedMotion) and self.arm.loop_delay.ineffective:  # a brake acts
+            motion.interrupt()
         segments = motion.segments(measured, 1e-9 * (self.arm.valid_ns or 0))
         if motion.arrived and self._pending is not None:
             self._plan(self._pending, measured)
@@ -489,8 +491,8 @@ class PlannerStateMachine:
             stamp = measured.stamp_ns
             validity = self.arm.validity(stamp)
             lead = motion.lead if isinstance(motion, PlannedMotion) else 0.0
-            for effort in self.efforts.publish(stamp, segments, validity, lead):
-                self.arm.loop_delay.sent(stamp, effort)
+            efforts = self.efforts.publish(stamp, segments, validity, lead)
+            self.arm.loop_delay.sent(stamp, efforts)
         if self._unpublished is not None:  # long plans take milliseconds: efforts come first
             self._plans.publish(self._unpublished.message)
             self._unpublished = None

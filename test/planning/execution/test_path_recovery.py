@@ -7,10 +7,11 @@ import pytest
 from closed_loop import execute
 
 import manip_dyn as md
+from manip_dyn.control import Brake
 from manip_dyn.ensembles import Conditions
 from manip_dyn.ensembles import execute as execute_in_loop
 from manip_dyn.planning import PlanExecutor, Tuning
-from manip_dyn.simulation import Disturbance, Simulation
+from manip_dyn.simulation import Disturbance, Simulation, held
 
 PERIOD = 1e-3
 PLANS = {
@@ -203,3 +204,42 @@ def test_an_arm_overcomes_friction_near_its_goal():
     duration = plan.t_final + 2.0
     run = execute_in_loop(plan, Conditions(friction=0.06 * robot.tau_max, duration=duration))
     assert run.success
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_an_arm_whose_commands_never_act_is_stopped(name):
+    """Regression: the planner followed the rest of the path again and again, without end."""
+    robot, plan = planned(name)
+    executor = PlanExecutor(robot, plan, 4.0 * PERIOD)
+    for t in np.arange(0.0, plan.t_final + 15.0, 4.0 * PERIOD):
+        executor.segments(t, plan.q0, np.zeros(robot.n))
+        if executor.missed:
+            break
+    assert executor.missed
+    assert not executor.arrived
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.6])
+def test_a_brake_of_the_drives_is_not_attributed_to_masses(fraction):
+    """Regression: late commands made the simulator brake, and the arm seemed to be heavier.
+
+    With the fraction 0.6 it stopped shortly before the end of a cell, and did not start again.
+    """
+    robot, plan = planned("rr")
+    period = 4.0 * PERIOD
+    simulation, brake = Simulation(robot, plan.q0, np.zeros(2)), Brake(md.customize(robot))
+    executor = PlanExecutor(robot, plan, period)
+    execute(simulation, executor, period, fraction * plan.t_final)
+    for _ in range(3):
+        state = simulation.time_ns, simulation.q, simulation.v
+        executor.interrupt()
+        executor.segments(1e-9 * state[0], *state[1:])
+        simulation.law = held(robot, brake.effort(*state))
+        simulation.advance(round(1e9 * period))
+    fastest = 0.0
+    for end in np.arange(fraction * plan.t_final + 0.02, plan.t_final + 3.0, 0.01):
+        execute(simulation, executor, period, end)
+        fastest = max(fastest, float((np.abs(simulation.v) / robot.v_max).max()))
+    assert executor.arrived
+    assert executor.pace.model.mass_ratio == 1.0
+    assert fastest < 1.05

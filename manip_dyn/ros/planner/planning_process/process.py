@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -116,6 +117,9 @@ class PlanningProcess:
             stdout=2,  # the output of the process is logged
             pass_fds=[there.fileno()],
         )
+        if hasattr(os, "sched_setscheduler"):  # with the priority of the node's control loop,
+            with suppress(OSError):  # planning would stop it
+                os.sched_setscheduler(self._process.pid, os.SCHED_OTHER, os.sched_param(0))
         there.close()
         self._connection.send_bytes(packed(self._parameters))
 
