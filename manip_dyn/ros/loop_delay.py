@@ -2,8 +2,8 @@
 
 The delay is the time from a joint state to the effect of its command.
 
-A simulated arm publishes the effort that acts after each state. If this effort equals that of an
-earlier command, the command has taken effect: its delay is the time between both states, minus
+A simulated arm publishes the effort that acts after each state. If this effort changes to that of
+an earlier command, the command has taken effect: its delay is the time between both states, minus
 the control period. Both times are stamps, so that clocks and the real-time factor do not matter.
 An arm that publishes measured efforts gives no result.
 """
@@ -199,9 +199,10 @@ class LoopDelay:
             self.ineffective += self._period
         if sent is None or sent.stamp_ns >= stamp_ns:
             return
-        if before not in ((), self._acting) and any(effort):  # an arm at rest may have no effort
-            longest = max(1e-9 * (stamp_ns - sent.first_ns) - self._period, 0.0)
-            self._bound = min(self._bound, longest)
+        if before in ((), self._acting) or not any(effort):  # a brake may hold the arm like this
+            return
+        longest = max(1e-9 * (stamp_ns - sent.first_ns) - self._period, 0.0)
+        self._bound = min(self._bound, longest)
         if sent.repeated:
             return
         delay = max(1e-9 * (stamp_ns - sent.stamp_ns) - self._period, 0.0)

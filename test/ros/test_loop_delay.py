@@ -85,6 +85,20 @@ def test_zero_efforts_show_no_effect_of_commands():
     assert "no effort in joint states" in loop.unknown()
 
 
+@pytest.mark.parametrize("waiting", [[0.0, 0.0], [3.0, -1.0]])
+def test_a_brake_with_the_efforts_of_an_earlier_command_is_no_delay(waiting):
+    """Regression: after a reset of the arm, efforts seemed to act 0.88 s after their states."""
+    loop, acting = LoopDelay(md.load_robot("rr"), PERIOD), np.array(waiting)
+    for k in range(60):
+        loop.received(k * 10_000_000, acting.tolist())
+        if k < 20:
+            acting = np.array(waiting) if k == 5 else np.array([10.0, 7.0 + k])
+            loop.sent(k * 10_000_000, acting)
+        else:
+            acting = np.array(waiting)  # the brake holds the arm
+    assert loop.seconds == 0.0
+
+
 def test_a_gap_of_the_stamps_is_no_delay():
     """Regression: after a suspension of the simulator, the tracker braked until a reset."""
     loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)

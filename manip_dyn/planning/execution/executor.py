@@ -339,7 +339,7 @@ class PlanExecutor:
                 act if the next command is late. The last segment starts `LONGEST` after the state
                 at the latest.
         """
-        self._record.state(t, q, v, waits=t < -self.delay - 0.5 * self._period)
+        self._record.state(t, q, v)
         if self._observer is not None:
             if self._over(t):
                 self._attribute_to_friction()

@@ -133,15 +133,11 @@ class MotionRecord:
         self._efforts = np.zeros((CAPACITY, MOST_SEGMENTS, n))
         self._complete, self._delay_is_assumed, self._pending = True, True, False
         self._unbroken = 0  # first state after which only recorded commands have acted
-        self._waiting = 0  # number of states before the motion
         self._least = np.zeros((2, n)) if noise is None else noise
         self.noise = self._least
 
-    def state(self, t: float, q: Vector, v: Vector, waits: bool = False) -> None:
-        """Record a state (q, v) measured at time `t`, s. A repeated time replaces the last one.
-
-        `waits` is whether the first efforts of the motion cannot act in the next period.
-        """
+    def state(self, t: float, q: Vector, v: Vector) -> None:
+        """Record a state (q, v) measured at time `t`, s. A repeated time replaces the last one."""
         if self.count and t <= self._times[self.count - 1] + SAME:
             self.count -= 1
         if self.count == CAPACITY:
@@ -149,12 +145,10 @@ class MotionRecord:
             for rows in (self._times, self._q, self._v, self._offsets, self._efforts):
                 rows[:half] = rows[half:].copy()
             self.count, self._complete = CAPACITY - half, False
-            self._unbroken, self._waiting = max(self._unbroken - half, 0), 0
+            self._unbroken = max(self._unbroken - half, 0)
         k = self.count
         self._times[k], self._q[k], self._v[k] = t, q, v
         self.count = k + 1
-        if waits:
-            self._waiting = self.count
         if self.count % NOISE_INTERVAL == 0:
             self._measure_noise()
 
@@ -193,8 +187,7 @@ class MotionRecord:
             counts: Number of the segments (k,).
         """
         k, s = len(times), min(offsets.shape[1], MOST_SEGMENTS)
-        self.count, self._complete = k, total <= CAPACITY
-        self._unbroken = self._waiting = 0
+        self.count, self._complete, self._unbroken = k, total <= CAPACITY, 0
         self._times[:k], self._q[:k], self._v[:k] = times, q, v
         unused = np.arange(s) >= counts[:, None]
         self._offsets[:k, :s] = np.where(unused, np.inf, offsets[:, :s])
@@ -202,13 +195,11 @@ class MotionRecord:
 
     def clear(self) -> None:
         """Remove all states."""
-        self.count, self._complete, self._pending = 0, False, False
-        self._unbroken = self._waiting = 0
+        self.count, self._complete, self._pending, self._unbroken = 0, False, False, 0
 
     def interrupt(self) -> None:
         """Exclude the period after the next state, because no command acts in it."""
-        if self.count > self._waiting:  # otherwise the arm is at rest in any case
-            self._complete, self._pending, self._unbroken = False, False, self.count + 1
+        self._complete, self._pending, self._unbroken = False, False, self.count + 1
 
     def unexplained(
         self, delay: float, model: EffortModel, disturbance: Vector
@@ -246,8 +237,7 @@ class MotionRecord:
     @property
     def is_starting(self) -> bool:
         """Whether the motion has just begun, with too few states for a reliable identification."""
-        few = self.count - self._waiting <= LEAST_STATES + 2
-        return self._complete and (few or self._pending)
+        return self._complete and (self.count <= LEAST_STATES + 2 or self._pending)
 
     @property
     def is_pending(self) -> bool:
@@ -291,7 +281,7 @@ class MotionRecord:
             candidates = np.append(candidates, np.arange(low, high, RESOLUTION))
             first = int(np.searchsorted(times, times[0] + candidates.max() - SAME))
             first = max(first, self._unbroken)
-        if count - 1 - max(first, self._waiting) < LEAST_STATES:
+        if count - 1 - first < LEAST_STATES:
             return Identified(delay, model) if self._unbroken else None
         self._measure_noise()
         bodies, passive, signs = self._explained(first)
