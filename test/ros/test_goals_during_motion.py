@@ -128,6 +128,16 @@ def test_a_lead_beyond_the_end_departs_from_the_end():
     assert after.begin(late) == late.stamp_ns + AHEAD_NS
 
 
+def test_a_departure_before_the_start_is_on_the_plan():
+    """Regression: the next motion was planned from rest, while the arm moved away."""
+    before = motion(first_plan())
+    measured = MeasuredState(0, np.array(START), np.zeros(2))
+    before.begin(measured)
+    departure = before.departing(measured, PERIOD)
+    assert departure.moving
+    assert departure.stamp_ns == pytest.approx(AHEAD_NS + round(1e9 * PERIOD), abs=1)
+
+
 def test_the_lead_follows_recent_planning_times():
     lead = ReplanningLead()
     assert lead.seconds(0.5) == 0.5
