@@ -183,3 +183,12 @@ def test_a_fast_motion_with_an_unknown_delay_stays_on_its_path():
     run = execute(plan, delayed)
     path = plan.at(np.linspace(0.0, plan.t_final, 4000))[0]
     assert max(np.abs(path - q).max(axis=1).min() for q in run.q[::5]) < 0.01
+
+
+def test_commands_that_cover_a_long_delay_are_applied_completely():
+    """Regression: without efforts after the 32nd, the delay was identified wrongly."""
+    robot = md.load_robot("rr")
+    plan = md.plan_zero_net_work(robot, [-0.9, 0.8], [0.7, -0.5], slew_rate=5000.0)
+    conditions = Conditions(mass_scale=1.2, delay=0.019, assumed_delay=0.0, tolerance=1e-4)
+    run = execute(plan, conditions, compiled=False)
+    assert run.arrival_time < plan.t_final + 0.15

@@ -1,5 +1,6 @@
 """Goals during a motion, without nodes: departures from motions of arms of any mass."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.control import MeasuredState
+from manip_dyn.planning import PlanExecutor
 from manip_dyn.ros import (
     MARGIN,
     REMEMBERED,
@@ -34,8 +36,8 @@ def first_plan():
     return md.plan_minimum_time(arm(), START, FIRST, budget=None)
 
 
-def motion(plan, **options):
-    return PlannedMotion(arm(), PreparedPlan.of(plan, PARAMETERS), PARAMETERS, **options)
+def motion(plan, parameters=PARAMETERS, **options):
+    return PlannedMotion(arm(), PreparedPlan.of(plan, parameters), parameters, **options)
 
 
 def stamped(simulation):
@@ -136,6 +138,82 @@ def test_a_departure_before_the_start_is_on_the_plan():
     departure = before.departing(measured, PERIOD)
     assert departure.moving
     assert departure.stamp_ns == pytest.approx(AHEAD_NS + round(1e9 * PERIOD), abs=1)
+
+
+def on_plan(motion, stamp_ns):
+    """Return the state of an arm on its plan."""
+    measured = MeasuredState(stamp_ns, np.array(START), np.zeros(2))
+    return MeasuredState(stamp_ns, *motion.planned(measured))
+
+
+@cache
+def plan_from_departure():
+    parameters = replace(PARAMETERS, transport_delay=0.01)
+    before = motion(first_plan(), parameters)
+    before.begin(MeasuredState(0, np.array(START), np.zeros(2)))
+    departure = before.departing(on_plan(before, 300_000_000), 0.3)
+    return md.plan_minimum_time(arm(), departure.q, SECOND, v0=departure.v, budget=None)
+
+
+def window():
+    """Return two motions, and a state between the first command of the second and its start."""
+    parameters = replace(PARAMETERS, transport_delay=0.01)
+    before = motion(first_plan(), parameters)
+    before.begin(MeasuredState(0, np.array(START), np.zeros(2)))
+    departure = before.departing(on_plan(before, 300_000_000), 0.3)
+    after = motion(plan_from_departure(), parameters, departure=departure)
+    begin = after.begin(on_plan(before, departure.stamp_ns))
+    measured = on_plan(before, departure.stamp_ns + 4_000_000)
+    assert measured.stamp_ns < begin
+    return before, after, measured
+
+
+def same(segments, others):
+    assert [segment.offset for segment in segments] == pytest.approx([s.offset for s in others])
+    efforts = [[segment.effort for segment in rows] for rows in (segments, others)]
+    np.testing.assert_allclose(*efforts, atol=1e-9)
+
+
+def test_a_stop_before_the_start_of_a_motion_acts_at_once():
+    """Regression: the previous motion continued until the start."""
+    _, after, measured = window()
+    after.stop(measured)
+    segments = after.segments(measured)
+    before, _, measured = window()
+    before.stop(measured)
+    same(segments, before.segments(measured))
+
+
+def test_a_gap_before_the_start_of_a_motion_delays_both_motions():
+    """Regression: the previous motion was ahead of the arm after the gap."""
+    _, after, measured = window()
+    segments = after.segments(measured)
+    _, after, measured = window()
+    after.hold(50_000_000)
+    same(segments, after.segments(measured._replace(stamp_ns=measured.stamp_ns + 50_000_000)))
+
+
+def test_a_brake_before_the_start_of_a_motion_interrupts_both_motions(monkeypatch):
+    """Regression: the previous motion attributed its effect to masses and friction."""
+    interrupted = []
+    monkeypatch.setattr(PlanExecutor, "interrupt", lambda self: interrupted.append(self))
+    _, after, _ = window()
+    after.interrupt()
+    assert len(set(interrupted)) == 2
+
+
+@pytest.mark.parametrize(("periods", "ahead"), [(0, 0), (1, 0), (2, 1), (5, 4), (100, 10)])
+def test_a_motion_starts_while_its_first_command_is_valid(periods, ahead):
+    """The start is at most 20 ms after the first command. Commands without an end have none."""
+    parameters = replace(PARAMETERS, command_periods=periods)
+    begin = motion(first_plan(), parameters).begin(MeasuredState(7, np.array(START), np.zeros(2)))
+    assert begin == 7 + ahead * 2_000_000
+
+
+def test_mean_efforts_start_with_the_first_command():
+    parameters = replace(PARAMETERS, switching="sampled")
+    begin = motion(first_plan(), parameters).begin(MeasuredState(7, np.array(START), np.zeros(2)))
+    assert begin == 7
 
 
 def test_the_lead_follows_recent_planning_times():

@@ -43,17 +43,21 @@ PLANNING = f"""
 import os
 from manip_dyn import load_robot
 from manip_dyn.ros import BangBangPlannerParameters, PlanningProcess
+os.setpriority(os.PRIO_PROCESS, 0, -5)
 {FIXED}
 parameters = BangBangPlannerParameters(robot="rr", method="minimum_time")
 process = PlanningProcess(parameters, load_robot("rr"), print)
 assert process.wait_until_ready(300.0)
-print(os.sched_getscheduler(process.pid))
+print(os.sched_getscheduler(process.pid), os.getpriority(os.PRIO_PROCESS, process.pid))
 process.close()
 """
 
 
 def test_planning_does_not_inherit_a_fixed_priority():
-    """Regression: with chrt -f, planning stopped the control loop: no command took effect."""
+    """Regression: with chrt -f, planning stopped the control loop: no command took effect.
+
+    Regression: it inherited a negative nice value.
+    """
     if not fixed_priority_is_permitted():
         pytest.skip("no fixed priority is permitted here; expected root, or CAP_SYS_NICE")
-    assert int(output_of(PLANNING)) == os.SCHED_OTHER
+    assert output_of(PLANNING).split() == [str(os.SCHED_OTHER), "0"]

@@ -31,15 +31,13 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.execution.effort_model import EffortModel, inverse_rows
 from manip_dyn.planning.execution.momentum_regression import PLAUSIBLE, Balance, fit
-from manip_dyn.planning.execution.segments import Segment
+from manip_dyn.planning.execution.segments import MOST_SEGMENTS, Segment
 from manip_dyn.robot import Robot
 
 CAPACITY = 192
 """Number of recorded states."""
 LEAST_STATES = 4
 """Minimum number of periods for an identification."""
-MOST_SEGMENTS = 96
-"""Maximum number of segments of a command that are recorded."""
 RESOLUTION = 2.5e-4
 """Difference of the candidates of the delay, s."""
 SPREAD, LATER_DEVIATION = 2.5e-3, 5e-4

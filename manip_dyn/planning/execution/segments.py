@@ -8,6 +8,10 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 
+MOST_SEGMENTS = 96
+"""Maximum number of segments of a command that records contain. A command has two per period of
+the identified delay, and one per switch."""
+
 
 class Segment(NamedTuple):
     """Efforts (n,) that start `offset` s after the measured state."""
@@ -24,21 +28,6 @@ def mean_effort(segments: list[Segment], period: float, delay: float = 0.0) -> V
         period: Control period, s.
         delay: Time from the state to the beginning of the period in which the efforts act, s.
     """
-    segments = later(segments, delay) if delay else segments
-    inside = [segment for segment in segments if segment.offset < period]
-    ends = [segment.offset for segment in inside[1:]] + [period]
-    weights = [(end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)]
-    return np.array(weights) @ np.array([segment.effort for segment in inside])
-
-
-def distinct(segments: list[Segment]) -> list[Segment]:
-    """Remove segments that last less than a nanosecond."""
-    begins = [round(segment.offset * 1e9) for segment in segments] + [-1]
-    return [s for s, begin, end in zip(segments, begins, begins[1:], strict=False) if begin != end]
-
-
-def later(segments: list[Segment], elapsed: float) -> list[Segment]:
-    """Return the segments that remain after `elapsed` seconds, with offsets from then."""
-    first = max(k for k, row in enumerate(segments) if k == 0 or row.offset <= elapsed)
-    shifted = [Segment(max(row.offset - elapsed, 0.0), row.effort) for row in segments[first:]]
-    return distinct(shifted)
+    begins = [0.0, *(segment.offset for segment in segments[1:]), np.inf]
+    durations = np.diff(np.clip(begins, delay, delay + period))
+    return durations / period @ np.array([segment.effort for segment in segments])

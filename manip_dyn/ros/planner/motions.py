@@ -43,6 +43,12 @@ class DepartingMotion(Protocol):
     def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
         """Return the efforts for a measured state, until a time (s) after it."""
 
+    def interrupt(self) -> None:
+        """Exclude the period after the next state from the identification of the arm."""
+
+    def hold(self, duration_ns: int) -> None:
+        """Delay the rest of the motion by a time in which the arm has not followed it, ns."""
+
 
 @dataclass(frozen=True, eq=False)
 class Departure:
@@ -417,14 +423,19 @@ class PlannedMotion:
 
     def interrupt(self) -> None:
         """Exclude the period after the next state from the identification of the arm."""
+        if self.departure is not None:
+            self.departure.motion.interrupt()
         self._executor.interrupt()
 
     def stop(self, measured: MeasuredState) -> None:
         """Stop the arm as soon as possible and hold it there."""
+        self.departure = None
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
     def hold(self, duration_ns: int) -> None:
         """Delay the rest of the motion by a time in which the arm has not followed it, ns."""
+        if self.departure is not None:
+            self.departure.motion.hold(duration_ns)
         self._began_ns += duration_ns
 
     def is_over(self, measured: MeasuredState) -> bool:

@@ -99,26 +99,28 @@ def matches(pattern: str, node: str) -> bool:
     return re.fullmatch(expression, node) is not None
 
 
-def lower_priority(nice: int, prompt: bool = False) -> None:
-    """Lower the priority of this process so that it does not delay the nodes that it observes.
+def lower_priority(nice: int, prompt: bool = False, process: int = 0) -> None:
+    """Lower the priority of a process so that it does not delay control loops.
 
-    A demo that was started with `chrt -f` or a negative nice value passes its priority on to all
-    its processes. Call this function before the process starts other threads.
+    A program that was started with `chrt -f` or a negative nice value passes its priority on to
+    all its processes. Call this function before the process starts other threads.
 
     Args:
         nice: New nice value, unless the current one is greater.
         prompt: Whether to retain an inherited real-time policy, with its lowest priority. Set it
             for readers of reliable topics: a slow reader causes publishers to repeat messages.
             A reader of best-effort topics disturbs publishers less without a real-time policy.
+        process: Process id. Default: this process.
     """
     if hasattr(os, "sched_setscheduler"):
-        policy = os.sched_getscheduler(0)
+        policy = os.sched_getscheduler(process)
         real_time = policy in (os.SCHED_FIFO, os.SCHED_RR)
         policy = policy if real_time and prompt else os.SCHED_OTHER
         with suppress(OSError):
             lowest = os.sched_param(os.sched_get_priority_min(policy))
-            os.sched_setscheduler(0, policy, lowest)
-    os.nice(max(nice - os.nice(0), 0))
+            os.sched_setscheduler(process, policy, lowest)
+    inherited = os.getpriority(os.PRIO_PROCESS, process)
+    os.setpriority(os.PRIO_PROCESS, process, max(nice, inherited))
 
 
 def _token(token: str) -> str:

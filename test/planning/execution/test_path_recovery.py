@@ -219,6 +219,20 @@ def test_an_arm_whose_commands_never_act_is_stopped(name):
     assert not executor.arrived
 
 
+def with_a_brake(executor, period, begin):
+    """Return the simulation of a plan, with three periods of a brake from the time `begin`, s."""
+    robot, plan = executor.plan.robot, executor.plan
+    simulation, brake = Simulation(robot, plan.q0, np.zeros(robot.n)), Brake(md.customize(robot))
+    execute(simulation, executor, period, begin)
+    for _ in range(3):
+        state = simulation.time_ns, simulation.q, simulation.v
+        executor.interrupt()
+        executor.segments(1e-9 * state[0], *state[1:])
+        simulation.law = held(robot, brake.effort(*state))
+        simulation.advance(round(1e9 * period))
+    return simulation
+
+
 @pytest.mark.parametrize("fraction", [0.3, 0.6])
 def test_a_brake_of_the_drives_is_not_attributed_to_masses(fraction):
     """Regression: late commands made the simulator brake, and the arm seemed to be heavier.
@@ -227,15 +241,8 @@ def test_a_brake_of_the_drives_is_not_attributed_to_masses(fraction):
     """
     robot, plan = planned("rr")
     period = 4.0 * PERIOD
-    simulation, brake = Simulation(robot, plan.q0, np.zeros(2)), Brake(md.customize(robot))
     executor = PlanExecutor(robot, plan, period)
-    execute(simulation, executor, period, fraction * plan.t_final)
-    for _ in range(3):
-        state = simulation.time_ns, simulation.q, simulation.v
-        executor.interrupt()
-        executor.segments(1e-9 * state[0], *state[1:])
-        simulation.law = held(robot, brake.effort(*state))
-        simulation.advance(round(1e9 * period))
+    simulation = with_a_brake(executor, period, fraction * plan.t_final)
     fastest = 0.0
     for end in np.arange(fraction * plan.t_final + 0.02, plan.t_final + 3.0, 0.01):
         execute(simulation, executor, period, end)
@@ -243,3 +250,13 @@ def test_a_brake_of_the_drives_is_not_attributed_to_masses(fraction):
     assert executor.arrived
     assert executor.pace.model.mass_ratio == 1.0
     assert fastest < 1.05
+
+
+@pytest.mark.parametrize("number", [188, 190, 191, 192])
+def test_a_brake_while_the_record_is_full_is_not_attributed_to_masses(number):
+    """The record discards half of its 192 states shortly before, during or after the brake."""
+    robot, plan = planned("ur5")
+    executor = PlanExecutor(robot, plan, PERIOD)
+    simulation = with_a_brake(executor, PERIOD, number * PERIOD)
+    execute(simulation, executor, PERIOD, (number + 30) * PERIOD)
+    assert executor.pace.model.mass_ratio == 1.0

@@ -29,6 +29,7 @@ from manip_dyn.ensembles.sweeps.closed_loop.loop import (
 from manip_dyn.planning import Plan, PlanExecutor, Tuning
 from manip_dyn.planning.execution.executor import Tracking
 from manip_dyn.planning.execution.identification import CAPACITY
+from manip_dyn.planning.execution.segments import MOST_SEGMENTS
 from manip_dyn.robot import Robot
 
 
@@ -126,7 +127,6 @@ def noise_of(conditions: Conditions, n: int, count: int) -> tuple[Matrix, Matrix
     return noise, white_noise(times, at_rest).reshape(2, n)
 
 
-MOST_SEGMENTS = 32
 MOST_PERIODS = 10_000_000
 WATCH_TIME = 1.0
 """Default simulated time after the end of the plan, s."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.planner.planning_process.task import PlanningTask, PreparedPlan
 from manip_dyn.ros.planner.planning_process.worker import READY, packed, unpacked
+from manip_dyn.ros.runtime.environment import lower_priority
 
 PROGRAM = "manip_dyn.ros.planner.planning_process.worker"
 LOOK = 0.05
@@ -117,9 +117,7 @@ class PlanningProcess:
             stdout=2,  # the output of the process is logged
             pass_fds=[there.fileno()],
         )
-        if hasattr(os, "sched_setscheduler"):  # with the priority of the node's control loop,
-            with suppress(OSError):  # planning would stop it
-                os.sched_setscheduler(self._process.pid, os.SCHED_OTHER, os.sched_param(0))
+        lower_priority(0, process=self._process.pid)
         there.close()
         self._connection.send_bytes(packed(self._parameters))
 
