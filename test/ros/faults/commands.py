@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import select
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -190,6 +193,44 @@ def flood(system):
     system.until_state("simulator", "second_commander")
     for publisher in two:
         probe.destroy_publisher(publisher)
+
+
+FLOODER = f"""
+import os, sys, time, rclpy
+from std_msgs.msg import Float64MultiArray
+rclpy.init()
+node = rclpy.create_node("flooder")
+publisher = node.create_publisher(Float64MultiArray, "simulator/commands", 10)
+message = Float64MultiArray(data=[float(sys.argv[1]), 0.0])
+while not publisher.get_subscription_count():
+    time.sleep(0.01)
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+began = time.monotonic()
+for k in range({COUNT}):
+    publisher.publish(message)
+    time.sleep(max(0.0, began + k / {FLOOD} - time.monotonic()))
+print({COUNT} / (time.monotonic() - began), flush=True)
+time.sleep(60.0)
+"""
+
+
+def flood_at_load(system):
+    """Let two processes send opposite small efforts at up to 10 kHz, next to 20 busy processes."""
+    python = sys.executable, "-c"
+    loops = [subprocess.Popen([*python, "while True: pass"]) for _ in range(20)]
+    flooders = [
+        subprocess.Popen([*python, FLOODER, sign], stdout=subprocess.PIPE) for sign in ("1", "-1")
+    ]
+    try:
+        for flooder in flooders:
+            while not select.select([flooder.stdout], [], [], 0.0)[0]:
+                system.wait(0.05)
+            assert float(flooder.stdout.readline()) > 0.5 * FLOOD, "too slow"
+        system.until_state("simulator", "second_commander")
+    finally:
+        for process in (*loops, *flooders):
+            process.kill()
+            process.wait()
 
 
 def longest_trajectory(system):
@@ -416,6 +457,12 @@ CASES = (
     Case(
         "flood", "simulator", "two more publishers send 10 kHz of opposite efforts each", flood,
         "simulator", "second_commander", WARN, "3 publishers of commands", (), "following",
+    ),
+    Case(
+        "flood_at_load_20", "simulator",
+        "the same by two processes with a fixed priority, next to 20 busy processes",
+        flood_at_load, "simulator", "second_commander", WARN, "3 publishers of commands", (),
+        "following", by_hand=True,
     ),
     Case(
         "two_commanders", "simulator", "a second publisher sends opposite efforts for a second",
