@@ -209,9 +209,12 @@ class Engine:
         )
 
     @staticmethod
-    def start(space: Space, t: float, stops: ArrayLike) -> None:
-        """Prepare `space` to integrate from time `t` (s) to the last of the stops (n, 4)."""
-        begin(space, t, stops)
+    def start(space: Space, t: float, stops: ArrayLike, rows: int = 0) -> None:
+        """Prepare `space` to integrate from time `t` (s) to the last of the stops (n, 4).
+
+        The record begins after its first `rows` samples.
+        """
+        begin(space, t, stops, rows)
 
     def go(self, t: float, t_end: float, p: Any, y: Vector, space: Space) -> int:
         """Integrate from Python, without compiling `run`; return the status.

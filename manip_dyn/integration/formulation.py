@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, p
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.code_analysis import is_smooth, may_have_peaks
 from manip_dyn.integration.engine import Engine, compile_engine
-from manip_dyn.integration.loop_arrays import Space, planned_stops
+from manip_dyn.integration.loop_arrays import Space, Span, planned_stops
 from manip_dyn.integration.methods.method import (
     HIGHEST_ORDER,
     LOWEST_ORDER,
@@ -96,12 +97,20 @@ class Interval(NamedTuple):
     samples: Vector | None
 
 
-def checked_span(t_span: Any) -> Vector:
-    """Return start and end time (2,), s, after checks."""
-    span = finite_vector("t_span", t_span, 2)
-    if span[0] == span[1]:
-        raise ManipDynError(f"t_span must be two different times, got {span.tolist()}.")
-    return span
+def checked_span(t_span: Any) -> Span:
+    """Return start and end time, s, after checks."""
+    start, end = t_span if _are_two_floats(t_span) else finite_vector("t_span", t_span, 2).tolist()
+    if start == end:
+        raise ManipDynError(f"t_span must be two different times, got {[start, end]}.")
+    return start, end
+
+
+def _are_two_floats(values: Any) -> bool:
+    """Return whether values are a tuple of two finite floats, faster than with an array."""
+    return type(values) is tuple and [*map(type, values)] == _TWO and math.isfinite(sum(values))
+
+
+_TWO = [float, float]
 
 
 def checked_state(y0: Any, size: int | None = None) -> Vector:
@@ -115,12 +124,12 @@ def checked_state(y0: Any, size: int | None = None) -> Vector:
 
 
 def checked_interval(
-    span: Vector, t_switch: Any, sampling: Sampling, conditions: Sequence[float] = ()
+    span: Span, t_switch: Any, sampling: Sampling, conditions: Sequence[float] = ()
 ) -> Interval:
     """Return the times of a solution after checks.
 
     Args:
-        span: Start and end time (2,), s.
+        span: Start and end time, s.
         t_switch: Times at which the right-hand side is discontinuous, s, or None.
         sampling: Sample times.
         conditions: Times at which conditions of the right-hand side change, s.
@@ -132,7 +141,7 @@ def checked_interval(
         gaps = np.abs(np.subtract.outer(conditions, switches)).min(axis=1, initial=np.inf)
         switches = np.concatenate([switches, np.extract(gaps > near, conditions)])
     landing = samples if samples is not None and sampling.land else _NONE
-    return Interval(float(span[0]), planned_stops(span, switches, landing), samples)
+    return Interval(span[0], planned_stops(span, switches, landing), samples)
 
 
 _NONE = np.empty(0)
@@ -310,7 +319,7 @@ def _tolerance(name: str, value: Any, size: int) -> Vector:
     return vector
 
 
-def _times(name: str, value: Any, span: Vector | None) -> Vector:
+def _times(name: str, value: Any, span: Span | None) -> Vector:
     """Return times (k,), ordered and inside `span` after checks, or sorted without a span."""
     times = finite_vector(name, value, np.size(value))
     if span is None:
@@ -320,7 +329,7 @@ def _times(name: str, value: Any, span: Vector | None) -> Vector:
         raise ManipDynError(f"{name} must be ordered from t0 towards t_end, got {times.tolist()}.")
     outside = times[(sign * (times - span[0]) < 0.0) | (sign * (times - span[1]) > 0.0)]
     if outside.size:
-        raise ManipDynError(f"{name} must be inside {span.tolist()} s, got {outside[0]:g} s.")
+        raise ManipDynError(f"{name} must be inside {[*span]} s, got {outside[0]:g} s.")
     return times
 
 

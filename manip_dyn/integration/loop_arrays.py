@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from ctypes import addressof, c_char
 from struct import Struct
@@ -82,7 +83,8 @@ locating, settled, low, high, high_lands, probe, rounds
 _Clock = namedtuple("_Clock", STATE.names or ())  # type: ignore[misc]
 # A `Struct` reads these numbers faster than the fields of a structured array.
 _CLOCK = Struct("".join(STATE[name].char for name in STATE.names or ()))
-_START = Struct(f"4d{STATE.itemsize - 32}x")
+_BEFORE = STATE.fields["rows"][1]  # type: ignore[index]
+_START = Struct(f"4d{_BEFORE - 32}xq{STATE.itemsize - _BEFORE - 8}x")
 
 CACHE_LINE = 8
 """Number of floats per cache line."""
@@ -228,19 +230,27 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
     )
 
 
-def begin(space: Space, t: float, stops: ArrayLike) -> None:
-    """Prepare a space to integrate from time `t` (s) to the last of the stops (n, 4)."""
+def begin(space: Space, t: float, stops: ArrayLike, rows: int = 0) -> None:
+    """Prepare a space to integrate from time `t` (s) to the last of the stops (n, 4).
+
+    The record begins after its first `rows` samples.
+    """
     planned = space.rules["first_step"][0]
-    _START.pack_into(space.clock, 0, t, planned, 0.0, t)  # t, planned, memory, origin, zeros
+    _START.pack_into(space.clock, 0, t, planned, 0.0, t, rows)  # t to origin, rows, and zeros
     space.stops[:] = stops
 
 
 RESTART, RECORD = 1.0, 2.0
 TIME, EARLIEST, LATEST, MARK = range(4)
 """Columns of the stops."""
+_UNBOUNDED = np.array([[0.0, -math.inf, math.inf, 0.0]])
 
 
-def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
+Span = tuple[float, float]
+"""Start and end of an integration, s, forwards or backwards."""
+
+
+def planned_stops(span: Span, switches: Vector, samples: Vector) -> Matrix:
     """Return the stops (n, 4) in the order of integration.
 
     The columns are the time of the stop, the earliest and the latest evaluation time of a step
@@ -249,14 +259,16 @@ def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
     evaluated at a switch.
 
     Args:
-        span: Start and end (2,), s, forwards or backwards.
+        span: Start and end, s, forwards or backwards.
         switches: Times (k,) at which the right-hand side is discontinuous, s.
         samples: Times (j,) at which the state is recorded, s, inside the span. The start needs no
             stop and is omitted.
     """
     if not switches.size and not samples.size:
-        return np.array([[float(span[1]), -np.inf, np.inf, 0.0]])
-    low, high = span.min(), span.max()
+        stops = _UNBOUNDED.copy()
+        stops[0, TIME] = span[1]
+        return stops
+    low, high = sorted(span)
     jumps = np.unique(switches[(switches >= low) & (switches <= high)])
     inside = jumps[(jumps > low) & (jumps < high)]
     times = np.unique(np.concatenate([inside, samples[samples != span[0]], span[1:]]))

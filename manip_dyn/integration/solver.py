@@ -26,7 +26,7 @@ from manip_dyn.integration.formulation import (
     formulated,
     sizes_of,
 )
-from manip_dyn.integration.loop_arrays import Space, clock_of
+from manip_dyn.integration.loop_arrays import Space, Span, clock_of
 from manip_dyn.integration.methods.dense_output import DenseOutput
 from manip_dyn.integration.methods.method import Method
 from manip_dyn.integration.methods.step_control import STATUSES, Status
@@ -217,7 +217,7 @@ class Problem:
         """
         self._span = span = checked_span(t_span)
         self._y0, self._parameters = checked_state(y0), checked_parameters(p)
-        self._formulation = formulated(settings, float(span[0]), self._y0, self._parameters)
+        self._formulation = formulated(settings, span[0], self._y0, self._parameters)
         self._switches, self._sampling = t_switch, settings.sampling
         self._conditional = self._formulation.options.inspected and has_conditions(settings.rhs)
         self._rhs = settings.rhs
@@ -238,9 +238,8 @@ class Problem:
             ManipDynError: If an argument is invalid, or a function cannot be compiled or raises an
                 exception. Numerical failures are reported by the status of the solution.
         """
-        formulation, y = self._formulation, self._y0
-        if y0 is not None:
-            y = checked_state(y0, formulation.options.size)
+        formulation = self._formulation
+        y = self._y0.copy() if y0 is None else checked_state(y0, formulation.options.size)
         parameters = checked_parameters(self._parameters if p is None else p)
         interval = self._interval
         if t_span is not None or (self._conditional and (y0 is not None or p is not None)):
@@ -249,14 +248,13 @@ class Problem:
         if formulation.linear.positions or sizes_of(parameters) != self._tried:
             formulation.check_trial(interval.start, y, parameters)
         space = _initial_space(formulation, interval, y)
-        end = y.copy()
-        status, space = _run_loop(formulation, parameters, end, space)
-        solution = _solution(formulation, interval, parameters, status, end, space)
+        status, space = _run_loop(formulation, parameters, y, space)
+        solution = _solution(formulation, interval, parameters, status, y, space)
         if _is_reusable(formulation, interval):
             formulation.spaces.append(space)
         return solution
 
-    def _interval_of(self, span: Vector, y: Vector, p: Any) -> Interval:
+    def _interval_of(self, span: Span, y: Vector, p: Any) -> Interval:
         """Return the times of a solution, with those at which conditions change."""
         conditions: list[float] = []
         if self._conditional:
@@ -291,12 +289,12 @@ def _initial_space(formulation: Formulation, interval: Interval, y: Vector) -> S
             _CAPACITY if formulation.options.events else 0,
         )
         space = engine.space(**formulation.settings, stops=len(stops), room=room)
-    engine.start(space, start, stops)
+    is_sampled = every or (len(space.times) > 0 and times is not None and start in times[:1])
+    engine.start(space, start, stops, int(is_sampled))
+    if is_sampled:
+        space.times[0], space.states[0] = start, y
     if formulation.options.inspected and not formulation.settings["cell"]:
         space.rules["cell"] = abs(stops[-1, 0] - start) / CELLS
-    if every or (len(space.times) and times is not None and start in times[:1]):
-        space.times[0], space.states[0] = start, y
-        space.clock["rows"] = 1
     return space
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.checks import Vector
 from manip_dyn.integration.code_analysis import in_python
+from manip_dyn.integration.loop_arrays import Span
 
 MOST_TIMES = 100
 """Number of times after which the search ends."""
@@ -141,7 +141,7 @@ class TracedTime:
         return int(float(self))
 
 
-def condition_times(function: Any, span: Vector, *others: Any) -> list[float]:
+def condition_times(function: Any, span: Span, *others: Any) -> list[float]:
     """Return the times inside `span` at which conditions of a function change, s.
 
     The function is called in Python up to `MOST_TIMES` times. Its exceptions are ignored, because
@@ -149,10 +149,10 @@ def condition_times(function: Any, span: Vector, *others: Any) -> list[float]:
 
     Args:
         function: A Python function of time, or one compiled by numba.
-        span: Start and end time (2,), s.
+        span: Start and end time, s.
         others: Further arguments for all calls.
     """
-    first, last = sorted(span.tolist())
+    first, last = sorted(span)
     distance = DISTANCE * (last - first)
     plain, others = in_python(function, _is_traced), deepcopy(others)
     times: list[float] = []

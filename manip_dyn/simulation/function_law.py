@@ -178,7 +178,7 @@ class Feedback:
         if not has_conditions(self.function):
             return
         others = self.arguments(0.0, q, v)[1:]
-        times = condition_times(self.function, np.array([0.0, duration]), *others)
+        times = condition_times(self.function, (0.0, duration), *others)
         edges = np.add.outer(np.round(1e9 * np.array(times)), (-1, 1))
         self.switches_ns = np.unique(edges[edges > 0.0].astype(np.int64)).tolist()
 
