@@ -66,7 +66,10 @@ from manip_dyn.ros.parameters.path import KINDS as KINDS
 from manip_dyn.ros.parameters.path import PathParameters as PathParameters
 from manip_dyn.ros.parameters.simulator import SimulatorParameters as SimulatorParameters
 from manip_dyn.ros.parameters.simulator import integrator_from as integrator_from
-from manip_dyn.ros.planner.motions import PlannedMotion as PlannedMotion
+from manip_dyn.ros.planner.planned_motion import MARGIN as MARGIN
+from manip_dyn.ros.planner.planned_motion import REMEMBERED as REMEMBERED
+from manip_dyn.ros.planner.planned_motion import PlannedMotion as PlannedMotion
+from manip_dyn.ros.planner.planned_motion import ReplanningLead as ReplanningLead
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess as PlanningProcess
 from manip_dyn.ros.planner.planning_process.task import JointGoal as JointGoal
 from manip_dyn.ros.planner.planning_process.task import OutOfReachError as OutOfReachError
@@ -74,9 +77,6 @@ from manip_dyn.ros.planner.planning_process.task import PlanningTask as Planning
 from manip_dyn.ros.planner.planning_process.task import PoseGoal as PoseGoal
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan as PreparedPlan
 from manip_dyn.ros.planner.planning_process.task import controllable as controllable
-from manip_dyn.ros.planner.state_machine import MARGIN as MARGIN
-from manip_dyn.ros.planner.state_machine import REMEMBERED as REMEMBERED
-from manip_dyn.ros.planner.state_machine import ReplanningLead as ReplanningLead
 from manip_dyn.ros.planner.status import PLANNER_OVERLAYS as PLANNER_OVERLAYS
 from manip_dyn.ros.planner.status import PLANNER_STATES as PLANNER_STATES
 from manip_dyn.ros.planner.status import TRANSITIONS as TRANSITIONS

@@ -1,5 +1,6 @@
 """Delay between joint states and the effect of commands: measured, bounded and reported."""
 
+import re
 from collections import deque
 
 import numpy as np
@@ -141,10 +142,17 @@ def test_reduced_feedback_has_the_required_delay_margin(delay, gains):
 
 
 def test_a_transport_delay_above_the_delay_margin_is_rejected(ros):
-    """Regression: the tracker started and braked the arm at once, until a reset."""
+    """Regression: the nodes started, and the loop was late at once."""
     parameters = {"robot": "pa10", "mode": "dynamic", "step": PERIOD, **CIRCLE}
     with pytest.raises(md.ManipDynError, match=r"at most 0.0274 s.*got 0.03 s.*damping:=\d"):
         ros.start(ClikTrackerNode, **parameters, transport_delay=0.03)
+    parameters = {"robot": "rr", "control_period": PERIOD}
+    with pytest.raises(md.ManipDynError, match=r"at most 0.0274 s.*got 0.05 s") as error:
+        ros.start(BangBangPlannerNode, **parameters, transport_delay=0.05)
+    gains = dict(re.findall(r"(\w+):=([\d.]+\d)", str(error.value)))
+    parameters |= {name: float(gain) for name, gain in gains.items()}
+    assert set(gains) == {"stiffness", "damping", "integral"}
+    ros.start(BangBangPlannerNode, **parameters, transport_delay=0.05)
 
 
 def test_a_command_ends_after_its_periods_and_the_delay():

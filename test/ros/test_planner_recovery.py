@@ -84,7 +84,7 @@ def test_a_goal_is_rejected_while_another_node_commands_the_arm(ros):
 
 def test_a_reset_without_a_clock_ends_the_holding_of_a_goal(ros):
     """In real time stamps are wall-clock time: only the joint positions reveal a reset."""
-    start(ros, {"mode": "real_time"}, 0.01, goal=[0.9, 0.2], transport_delay=0.05)
+    start(ros, {"mode": "real_time"}, 0.01, goal=[0.9, 0.2], transport_delay=0.02)
     ros.until(lambda: value(ros, "state") == "reached", "the arm does not arrive")
     assert value(ros, "arrival time [s]")
     client = ros.service(Trigger, "simulator/reset")

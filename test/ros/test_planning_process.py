@@ -69,6 +69,16 @@ def test_a_plan_is_the_same_from_another_process(process, robot, v):
         np.testing.assert_allclose(there.plan.state(t)[0], here.plan.state(t)[0], atol=1e-10)
 
 
+def test_a_portable_plan_is_evaluated_at_many_times_in_one_call(robot):
+    """Regression: single evaluations held the interpreter for 30 ms before each motion."""
+    plan = TASK.solved(robot).portable().plan
+    times = np.linspace(0.0, 0.999 * plan.t_final, 50)
+    q, v, effort = plan.motion.at(times)
+    for k, t in enumerate(times):
+        np.testing.assert_allclose((q[k], v[k]), plan.state(t), atol=1e-12)
+        np.testing.assert_allclose(effort[k], plan.effort(t), rtol=1e-12)
+
+
 def test_errors_are_the_same_from_another_process(process):
     far = PoseGoal(clik.Pose(np.array([9.0, 0.0, 0.0]), np.eye(3)))
     with pytest.raises(OutOfReachError, match="9"):

@@ -140,7 +140,7 @@ module.{kind}.{name} = answer
 """
 DEFECTS = {
     "bang_bang_planner": FAILURE.format(
-        module="ros.planner.motions", kind="PlannedMotion", name="segments"
+        module="ros.planner.planned_motion", kind="PlannedMotion", name="segments"
     ),
     "clik_tracker": FAILURE.format(module="clik.arm_driver", kind="ArmDriver", name="answer"),
 }

@@ -5,7 +5,7 @@ import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import manip_dyn as md
-from manip_dyn.ros import timed_trajectory, to_nanoseconds, waypoints_from
+from manip_dyn.ros import timed_trajectory, to_nanoseconds, trajectory_from, waypoints_from
 
 pytestmark = pytest.mark.ros
 POINTS = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2]])
@@ -14,6 +14,20 @@ POINTS = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2]])
 def message(names, rows):
     points = [JointTrajectoryPoint(positions=list(row)) for row in rows]
     return JointTrajectory(joint_names=list(names), points=points)
+
+
+def test_an_overwritten_effort_trajectory_equals_a_new_one():
+    arm, rows = md.load_robot("rr"), [(0.1 * k, np.array([k, -k], dtype=float)) for k in range(5)]
+    earlier = None
+    for count, end in [(3, 0.5), (5, None), (1, 1.25), (4, 0.7)]:
+        earlier = trajectory_from(arm, count, rows[:count], end, earlier)
+        assert earlier == trajectory_from(arm, count, rows[:count], end)
+        assert [list(point.effort) for point in earlier.points] == [
+            *(list(effort) for _, effort in rows[:count]),
+            *([] if end is None else [[]]),
+        ]
+        if end is not None:
+            assert to_nanoseconds(earlier.points[-1].time_from_start) == round(1e9 * end)
 
 
 def test_a_trajectory_is_timed_and_becomes_one_with_efforts():

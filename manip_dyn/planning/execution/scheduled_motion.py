@@ -1,7 +1,8 @@
-"""Motion that an arm follows: its start, and the plan times at its cells."""
+"""Motion that an arm follows: its start, the plan times at its cells, and its end."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +19,23 @@ class ScheduledMotion(NamedTuple):
 
     Attributes:
         motion: The motion, which starts at time 0.
+        off_plan: Position error of a joint above which the arm has left the motion, rad or m.
         begin: Start time after the start of the plan, s.
         plan_times: Plan times (k + 1,) at the boundaries of its cells, s, if the motion is along
             the path of the plan. One plan time (1,) if the motion is not along the path. None if
             the motion is the plan.
+        settles_at: Time until which the motion is not compared with the states, s.
+        stopping: Whether another motion is required at the end of this one.
+        returning: Whether the motion leads back to the path.
     """
 
     motion: SampledMotion
+    off_plan: float
     begin: float = 0.0
     plan_times: Vector | None = None
+    settles_at: float = -math.inf
+    stopping: bool = False
+    returning: bool = False
 
     @property
     def end(self) -> float:
@@ -42,6 +51,10 @@ class ScheduledMotion(NamedTuple):
     def is_along_path(self) -> bool:
         """Whether the motion is along the path of the plan."""
         return self.plan_times is None or len(self.plan_times) > 1
+
+    def is_over(self, t: float) -> bool:
+        """Return whether the motion has ended at time `t`, s."""
+        return t >= self.end
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t`, s."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,7 +111,11 @@ def _rows(field: str, points: Sequence[JointTrajectoryPoint], n: int) -> Matrix:
 
 
 def trajectory_from(
-    robot: Robot, stamp_ns: int, rows: Sequence[tuple[float, Vector]], end: float | None = None
+    robot: Robot,
+    stamp_ns: int,
+    rows: Sequence[tuple[float, Vector]],
+    end: float | None = None,
+    message: JointTrajectory | None = None,
 ) -> JointTrajectory:
     """Return a trajectory message with efforts that are held constant between points.
 
@@ -120,15 +125,21 @@ def trajectory_from(
         rows: Times (s) and efforts (n,), N m or N.
         end: Time (s) at which the receiver must end the command. It is sent as a last point
             without efforts. Default: the last efforts hold.
+        message: An earlier result, which is overwritten. The creation of points takes longer than
+            everything else. Default: a new message.
     """
-    message = JointTrajectory(joint_names=list(robot.joint_names))
+    message = message or JointTrajectory(joint_names=list(robot.joint_names))
     message.header.stamp = to_time(stamp_ns)
-    for seconds, effort in rows:
-        time = to_duration(round(seconds * 1e9))
-        message.points.append(JointTrajectoryPoint(effort=effort.tolist(), time_from_start=time))
+    contents = [(seconds, effort.tobytes()) for seconds, effort in rows]
     if end is not None:
-        time = to_duration(round(end * 1e9))
-        message.points.append(JointTrajectoryPoint(time_from_start=time))
+        contents.append((end, b""))
+    points = message.points
+    del points[len(contents) :]
+    points += [JointTrajectoryPoint() for _ in range(len(contents) - len(points))]
+    for point, (seconds, effort) in zip(points, contents, strict=True):
+        point.effort = array("d", effort)
+        time = point.time_from_start
+        time.sec, time.nanosec = divmod(round(seconds * 1e9), 1_000_000_000)
     return message
 
 

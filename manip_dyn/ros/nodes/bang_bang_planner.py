@@ -18,6 +18,7 @@ from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory
 from manip_dyn.ros.joint_states import estimate_values
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
+    check_delay,
     goal_from,
     planner_from,
     tuning_from,
@@ -56,6 +57,7 @@ class BangBangPlannerNode:
         prepare(self._robot, "inverse_dynamics", "mass_matrix")
         tuning_from(parameters)  # raises for invalid parameters before the node starts
         planner_from(parameters)
+        check_delay(parameters)
         scene = scene_from(parameters)
         self._markers = scene and SceneMarkers(node, self._robot, scene, self._positions)
         goal = goal_from(parameters, self._robot)

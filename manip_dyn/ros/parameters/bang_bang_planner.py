@@ -18,6 +18,7 @@ from manip_dyn.ros.parameters.common import (
     RecordedParameters,
     RobotParameters,
     SceneParameters,
+    excessive_delay,
 )
 from manip_dyn.ros.parameters.declaration import NumberOrWord, Numbers, parameter
 
@@ -206,6 +207,15 @@ def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
         parameters.max_deviation,
         parameters.replan,
     )
+
+
+def check_delay(parameters: BangBangPlannerParameters) -> None:
+    """Raise `ManipDynError` if `transport_delay` exceeds the delay margin of the feedback."""
+    names = "stiffness", "damping", "integral"
+    gains = {name: getattr(parameters, name) for name in names}
+    problem = excessive_delay(parameters.transport_delay, gains, parameters.control_period)
+    if problem:
+        raise ManipDynError(problem)
 
 
 def goal_from(parameters: BangBangPlannerParameters, robot: Robot) -> Vector | None:

@@ -24,8 +24,6 @@ from manip_dyn.control.computed_torque import (
     DAMPING,
     STIFFNESS,
     ComputedTorque,
-    delay_margin,
-    reduced_feedback,
     unstable_feedback,
 )
 from manip_dyn.core.checks import Vector
@@ -40,6 +38,7 @@ from manip_dyn.ros.parameters.common import (
     RobotParameters,
     SceneParameters,
     TransformParameters,
+    excessive_delay,
     joint_array,
     scene_from,
 )
@@ -305,23 +304,10 @@ def invalid_combination(parameters: ClikTrackerParameters, robot: Robot) -> str:
         return str(error)
     if parameters.mode == "kinematic":
         return ""
-    return unstable_feedback(
-        parameters.joint_stiffness, parameters.joint_damping, parameters.step
-    ) or _excessive_delay(parameters)
-
-
-def _excessive_delay(parameters: ClikTrackerParameters) -> str:
-    """Return an error message if `transport_delay` exceeds the delay margin, or ""."""
-    delay = parameters.transport_delay
-    gains = parameters.joint_stiffness, parameters.joint_damping, parameters.step
-    margin = delay_margin(*gains)
-    if isinstance(delay, str) or delay <= margin:
-        return ""
-    stiffness, damping = reduced_feedback(*gains, 2.0 * delay)
-    return (
-        f"transport_delay must be at most {margin:.3g} s, the delay margin of joint_stiffness "
-        f"{gains[0]:g} and joint_damping {gains[1]:g}, got {delay:g} s. Set joint_stiffness:="
-        f"{stiffness:.3g} and joint_damping:={damping:.3g}."
+    stiffness, damping = parameters.joint_stiffness, parameters.joint_damping
+    gains = {"joint_stiffness": stiffness, "joint_damping": damping}
+    return unstable_feedback(stiffness, damping, parameters.step) or excessive_delay(
+        parameters.transport_delay, gains, parameters.step
     )
 
 

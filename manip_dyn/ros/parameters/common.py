@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.collision import Scene, load_scene
+from manip_dyn.control.computed_torque import delay_margin, reduced_feedback
 from manip_dyn.control.state_estimation import VELOCITY_WINDOW
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
@@ -213,4 +214,28 @@ class TransformParameters:
         "Whether to publish tf and tf_static of the links; auto: if tf2_msgs is installed, while "
         "no other node publishes tf",
         choices=("auto", "always", "never"),
+    )
+
+
+def excessive_delay(delay: float | str, gains: Mapping[str, float], period: float) -> str:
+    """Return an error message if the delay of a control loop exceeds its margin, otherwise "".
+
+    Args:
+        delay: The parameter `transport_delay`, s. Words are no delay.
+        gains: Names and values of stiffness (1/s^2) and damping (1/s), and, if there is one, of
+            the gain of an integral (1/s^3).
+        period: Time for which each effort is held, s.
+    """
+    stiffness, damping, *integral = gains.values()
+    margin = delay_margin(stiffness, damping, period)
+    if isinstance(delay, str) or delay <= margin:
+        return ""
+    reduced = reduced_feedback(stiffness, damping, period, 2.0 * delay)
+    factor = reduced[1] / damping if damping else 1.0
+    values = zip(gains, (*reduced, *(factor**3 * gain for gain in integral)), strict=True)
+    names = list(gains)
+    return (
+        f"transport_delay must be at most {margin:.3g} s, the delay margin of {names[0]} "
+        f"{stiffness:g} and {names[1]} {damping:g}, got {delay:g} s. Set "
+        f"{' '.join(f'{name}:={value:.3g}' for name, value in values)}."
     )

@@ -178,6 +178,7 @@ class EffortTopics:
         self._node = node
         self._robot, self._period = robot, parameters.control_period
         self._sampled = parameters.switching == "sampled"
+        self._message: JointTrajectory | None = None
         self._commands = node.create_publisher(
             Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
         )
@@ -223,7 +224,9 @@ class EffortTopics:
                 effort = mean_effort(list(segments), self._period, delay)
             self._commands.publish(effort_command(effort, validity))
             return effort[None]
-        self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
+        message = trajectory_from(self._robot, stamp_ns, segments, end, self._message)
+        self._message = message
+        self._switches.publish(message)
         return np.array([segment.effort for segment in segments])
 
     def release(self) -> None:

@@ -31,7 +31,8 @@ from manip_dyn.ros.messages.geometry import pose_numbers, rotation_matrices
 from manip_dyn.ros.messages.joints import goal_from_message
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.planner.motions import FollowedMotion, PlannedMotion
+from manip_dyn.ros.planner.motions import FollowedMotion
+from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.planning_process.task import Goal, JointGoal, PoseGoal
 from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 

@@ -8,7 +8,6 @@ trajectories, abort requests and the end of a computation.
 from __future__ import annotations
 
 import gc
-from collections import deque
 from collections.abc import Callable
 
 from rclpy.node import Node
@@ -23,7 +22,8 @@ from manip_dyn.ros.diagnostics import fastest_joint
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
 from manip_dyn.ros.planner.arm_interface import ArmStates, EffortTopics, Loss
 from manip_dyn.ros.planner.goals import PlannedGoal
-from manip_dyn.ros.planner.motions import BrakingMotion, Departure, FollowedMotion, PlannedMotion
+from manip_dyn.ros.planner.motions import BrakingMotion, FollowedMotion
+from manip_dyn.ros.planner.planned_motion import Departure, PlannedMotion, ReplanningLead
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess
 from manip_dyn.ros.planner.planning_process.task import (
     CollisionError,
@@ -42,31 +42,6 @@ Result = PlannedMotion | FollowedMotion | ManipDynError
 NO_JOINT_STATES = "no joint state has been received on joint_states"
 CODES = {OutOfReachError: "out_of_reach", CollisionError: "collision"}
 """Codes of failed plans by type of the error; `no_plan` for others."""
-REMEMBERED = 4
-"""Number of recent planning times."""
-MARGIN = 1.5
-"""Ratio of the lead to the longest recent planning time."""
-
-
-class ReplanningLead:
-    """Computes the lead time of a departure from recent planning times, measured by stamps."""
-
-    def __init__(self) -> None:
-        """Start without recent planning times."""
-        self._took: deque[float] = deque(maxlen=REMEMBERED)
-
-    def note(self, took: float) -> None:
-        """Record the time from a goal to its plan, s."""
-        self._took.append(took)
-
-    def forget_one(self) -> None:
-        """Remove the oldest planning time. Call this after a result without a moving departure."""
-        if self._took:
-            self._took.popleft()
-
-    def seconds(self, least: float) -> float:
-        """Return the lead of the next plan (s), which is at least `least`."""
-        return max(least, MARGIN * max(self._took, default=0.0))
 
 
 class PlannerStateMachine:

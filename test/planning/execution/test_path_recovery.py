@@ -206,13 +206,18 @@ def test_an_arm_overcomes_friction_near_its_goal():
     assert run.success
 
 
+@pytest.mark.parametrize("pushes", [(), (3.0,), (0.1, 2.0, 4.9)])
 @pytest.mark.parametrize("name", PLANS)
-def test_an_arm_whose_commands_never_act_is_stopped(name):
-    """Regression: the planner followed the rest of the path again and again, without end."""
+def test_an_arm_whose_commands_never_act_is_stopped(name, pushes):
+    """Regression: the planner followed the rest of the path again and again, without end.
+
+    Pushes that displace the arm for 0.2 s do not prevent the stop.
+    """
     robot, plan = planned(name)
     executor = PlanExecutor(robot, plan, 4.0 * PERIOD)
     for t in np.arange(0.0, plan.t_final + 15.0, 4.0 * PERIOD):
-        executor.segments(t, plan.q0, np.zeros(robot.n))
+        pushed = any(begin < t < begin + 0.2 for begin in pushes)
+        executor.segments(t, plan.q0 + 0.04 * pushed, np.zeros(robot.n))
         if executor.missed:
             break
     assert executor.missed

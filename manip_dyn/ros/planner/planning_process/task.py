@@ -9,10 +9,10 @@ import numpy as np
 
 from manip_dyn import clik
 from manip_dyn.collision import Scene, check_motion
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan
-from manip_dyn.planning.execution.executor import spacing
+from manip_dyn.planning.execution.motion_scheduler import spacing
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.plan import Samples
 from manip_dyn.robot import Robot
@@ -161,6 +161,12 @@ class TabulatedMotion:
     def effort(self, t: float) -> Vector:
         """Return the efforts (n,) immediately after time `t`, s."""
         return self.reference.efforts[self.reference.cell(t)]
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        efforts = self.reference.efforts
+        cells = self.reference.times.searchsorted(times, side="right") - 1
+        return *self.reference.states(times), efforts[np.clip(cells, 0, len(efforts) - 1)]
 
     def samples(self, _period: float) -> Samples:
         """Return the stored times (s) and efforts (n,), independent of the period."""
