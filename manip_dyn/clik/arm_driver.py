@@ -7,12 +7,14 @@ large error, the driver resumes the path from the position of the arm. A fast ar
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.clik.samples import TrackingSample
 from manip_dyn.codegen import customize
 from manip_dyn.control.computed_torque import ComputedTorque, Efforts, JointMotion
 from manip_dyn.control.continuity import MeasuredState, reset_reason
@@ -20,11 +22,24 @@ from manip_dyn.control.joint_drives import Brake
 from manip_dyn.core.checks import Vector
 
 
+class ReferencePoint(NamedTuple):
+    """Reference motion and sample of a control period, and whether the arm follows the path."""
+
+    motion: JointMotion
+    sample: TrackingSample
+    on_path: bool
+
+
 class ArmDriver:
     """Controller that moves an arm along a joint reference and responds to each measured state.
 
+    Efforts act a time `lead` after their state. They are therefore the efforts for the reference
+    at that time, and for a state whose deviation from the reference is the measured one. With an
+    exact model, the feedback is zero for every lead.
+
     Attributes:
         controller: Controller that computes the efforts.
+        lead: Time from a state to the effect of its efforts, s.
         desired: Reference motion of the joints in the current period.
         paused: Whether the arm is held at the current reference.
         steps: Control periods since the path was last started or resumed.
@@ -66,15 +81,16 @@ class ArmDriver:
         self.controller, self._reference, self._robot = controller, reference, controller.robot
         self._begun, self._before_step = begun, before_step
         self._straight, self._max_error, self._max_speed = straight, max_error, max_speed
-        self._period = controller.period
+        self._period, self._period_ns = controller.period, round(1e9 * controller.period)
         self._timeout = max(timeout, 10.0 * self._period)
-        self.paused, self.reason = False, ""
-        self.pick_ups = self.resets = self.steps = 0
+        self.paused, self.reason, self.lead = False, "", 0.0
+        self.pick_ups = self.resets = self.steps = self._from_ns = 0
         self.news: list[str] = []
         self._newest: MeasuredState | None = None
         self._take_up: Callable[[int, Vector], None] | None = self._begin
         self._brake = Brake(customize(self._robot), period=self._period)
         self._braked = False
+        self._points: deque[ReferencePoint] = deque()  # from the newest state on
         self._error = np.zeros(self._robot.n)
         self._limited: set[str] = set()
 
@@ -87,6 +103,15 @@ class ArmDriver:
     def braking(self) -> bool:
         """Whether the arm is being braked before it follows the reference."""
         return self._braked
+
+    @property
+    def newest(self) -> ReferencePoint | None:
+        """Reference at the newest state; None while the arm is braked."""
+        return self._points[0] if self._points and not self._braked else None
+
+    def hold(self, duration_ns: int) -> None:
+        """Delay the reference by a time in which a brake acted, rounded up to periods, ns."""
+        self._from_ns += -(-duration_ns // self._period_ns) * self._period_ns
 
     def restart(self) -> None:
         """Restart the path with the next state."""
@@ -129,11 +154,16 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ efforts
     def _reference_efforts(self, q: Vector, v: Vector) -> Efforts:
-        self.desired = self._reference.motion
+        periods = round(self.lead / self._period)
+        while len(self._points) <= periods:
+            self._look_ahead()
+        self.desired, ahead = self._points[0].motion, self._points[periods].motion
         if self.paused:
-            self.desired = JointMotion(self.desired.q, np.zeros_like(q), np.zeros_like(q))
+            zero = np.zeros_like(q)
+            self.desired, ahead = (JointMotion(m.q, zero, zero) for m in (self.desired, ahead))
         self._error = self.desired.q - q
-        efforts = self.controller.efforts(q, v, self.desired)
+        there = q + (ahead.q - self.desired.q), v + (ahead.v - self.desired.v)
+        efforts = self.controller.efforts(*there, ahead)
         self._note(efforts)
         return efforts
 
@@ -177,6 +207,7 @@ class ArmDriver:
 
     def _start_steps(self, stamp: int) -> None:
         self.steps, self._from_ns = 0, stamp
+        self._points = deque([self._point()])
         self._path_begins(stamp)
 
     def _path_begins(self, stamp: int) -> None:
@@ -193,19 +224,32 @@ class ArmDriver:
         if steps * self._period > self._timeout:
             self._lose(f"no joint state for {steps * self._period:.3f} s")
             return
-        off = np.abs(self._reference.sample.q - q)
+        off = np.abs(self._points[0].sample.q - q)
         if off.max() > self._max_error:
             joint = int(off.argmax())
             name, unit = self._robot.joint_names[joint], self._robot.unit(joint)
             self._lose(f"joint '{name}' was {off[joint]:.3g} {unit} off")
             return
-        self.steps += steps
-        for _ in range(0 if self.paused else steps):
+        for _ in range(steps):
+            if len(self._points) == 1:
+                self._look_ahead()
+            self._points.popleft()
+            self.steps += 1
+
+    def _look_ahead(self) -> None:
+        """Append the next point of the reference, or the last one again while paused."""
+        if not self.paused:
             was_on_path = self._reference.on_path
             self._before_step()
             self._reference.advance()
             if not was_on_path:
-                self._path_begins(stamp)
+                periods = self.steps + len(self._points)
+                self._path_begins(self._from_ns + periods * self._period_ns)
+        self._points.append(self._point())
+
+    def _point(self) -> ReferencePoint:
+        reference = self._reference
+        return ReferencePoint(reference.motion, reference.sample, reference.on_path)
 
     def _note(self, efforts: Efforts) -> None:
         for joint in np.flatnonzero(efforts.saturated):

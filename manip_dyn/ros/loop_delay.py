@@ -4,8 +4,8 @@ The delay is the time from a joint state to the effect of its command.
 
 A simulated arm publishes the effort that acts after each state. If this effort changes to that of
 an earlier command, the command has taken effect: its delay is the time between both states, minus
-the control period. Both times are stamps, so that clocks and the real-time factor do not matter.
-An arm that publishes measured efforts gives no result.
+the time since the previous state. All times are stamps, so that clocks and the real-time factor do
+not matter. An arm that publishes measured efforts gives no result.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.joints import Validity
 
-WINDOW = 0.2
+WINDOW = 0.05
 """Time over which delays are averaged by their median, s."""
 FEWEST = 5
 """Smallest number of delays of a median."""
+EXPIRY = 0.2
+"""Time without efforts in joint states after which a result expires, s."""
 
 
 class CommandEnd:
@@ -107,6 +109,8 @@ class LoopDelay:
 
     Attributes:
         seconds: Median delay in the last `WINDOW` s of stamps; None before the first result.
+        age: Time since the oldest command that is newer than the acting one, s. The present delay
+            is at least as long.
         ineffective: Time without an effective command, s: the number of states since the last one
             in which a command acted, times the period. 0 before the first effect.
         is_known: Whether efforts in joint states have shown the effect of a command. A result
@@ -118,13 +122,14 @@ class LoopDelay:
         self._limits, self._period = robot.tau_max, period
         self._sent: dict[tuple[float, ...], SentEfforts] = {}  # in order of the newest stamps
         self._delays: deque[tuple[int, float]] = deque()
+        self._pending: deque[int] = deque()  # stamps of commands with other efforts than before
         self._effect_ns = self._newest_ns = 0
         self._first_ns: int | None = None
         self._acting: tuple[float, ...] = ()
         self.is_known = False
         self.seconds: float | None = None
         self._bound = math.inf
-        self.ineffective = 0.0
+        self.age = self.ineffective = 0.0
 
     @property
     def bound(self) -> float:
@@ -140,8 +145,10 @@ class LoopDelay:
         """Discard all commands and delays."""
         self._sent.clear()
         self._delays.clear()
+        self._pending.clear()
         self._first_ns = None
-        self.seconds, self._bound, self.is_known, self.ineffective = None, math.inf, False, 0.0
+        self.seconds, self._bound, self.is_known = None, math.inf, False
+        self.age = self.ineffective = 0.0
 
     def unknown(self) -> str:
         """Return why the delay is unknown after `LOST` s of commands, or ""."""
@@ -177,6 +184,10 @@ class LoopDelay:
             repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
             first_ns = stamp_ns if before is None else before.first_ns
             self._sent[key] = SentEfforts(first_ns, stamp_ns, repeated)
+        if before is None:
+            self._pending.append(stamp_ns)
+        while self._pending and stamp_ns - self._pending[0] > 1e9 * LOST:
+            self._pending.popleft()
         oldest = next(iter(self._sent))
         while stamp_ns - self._sent[oldest].stamp_ns > 1e9 * LOST:
             del self._sent[oldest]
@@ -184,15 +195,16 @@ class LoopDelay:
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Look for the command that has the efforts (n,) of a state with a new stamp, ns."""
-        self._newest_ns = stamp_ns
+        interval, self._newest_ns = 1e-9 * (stamp_ns - self._newest_ns), stamp_ns
         if effort is None:
-            if self.is_known and stamp_ns - self._effect_ns > 1e9 * WINDOW:
+            if self.is_known and stamp_ns - self._effect_ns > 1e9 * EXPIRY:
                 self.restart()
             return
         before, self._acting = self._acting, tuple(effort)
         sent = self._sent.get(self._acting)
         if sent is not None and stamp_ns - sent.stamp_ns >= 1e9 * LOST:  # a gap of the stamps
             sent = None
+        self._wait(stamp_ns, sent)
         if sent is not None and any(effort):  # drivers without measured efforts publish zeros
             self.is_known, self.ineffective, self._effect_ns = True, 0.0, stamp_ns
         elif sent is None and self.is_known:
@@ -205,9 +217,15 @@ class LoopDelay:
         self._bound = min(self._bound, longest)
         if sent.repeated:
             return
-        delay = max(1e-9 * (stamp_ns - sent.stamp_ns) - self._period, 0.0)
+        delay = max(1e-9 * (stamp_ns - sent.stamp_ns) - interval, 0.0)
         self._delays.append((stamp_ns, delay))
-        while self._delays[0][0] < stamp_ns - round(1e9 * WINDOW):
+        while len(self._delays) > FEWEST and self._delays[0][0] < stamp_ns - round(1e9 * WINDOW):
             self._delays.popleft()
         if len(self._delays) >= FEWEST:
             self.seconds = float(np.median([delay for _, delay in self._delays]))
+
+    def _wait(self, stamp_ns: int, acting: SentEfforts | None) -> None:
+        """Update the age of the oldest command that is newer than the acting one."""
+        while acting is not None and self._pending and self._pending[0] <= acting.stamp_ns:
+            self._pending.popleft()
+        self.age = 1e-9 * (stamp_ns - self._pending[0]) if self._pending else 0.0

@@ -33,13 +33,16 @@ class DrivenArm:
         self.driver = ArmDriver(self.reference, controller, self.starts.append, **options)
         self.simulation = Simulation(robot, START, np.zeros(7))
         self.stamp = 7_000_000_000
+        self.efforts = []
 
-    def go(self, periods):
-        """Advance by a number of periods; return the largest joint error."""
+    def go(self, periods, late=0):
+        """Advance by a number of periods with late efforts; return the largest joint error."""
         for _ in range(periods):
             simulation = self.simulation
             efforts = self.driver.answer(self.stamp, simulation.q, simulation.v)
-            simulation.law = held(simulation.robot, efforts.effort)
+            self.efforts.append(efforts.effort)
+            effort = self.efforts[-1 - late]
+            simulation.law = held(simulation.robot, effort)
             simulation.advance(STEP_NS)
             self.stamp += STEP_NS
         return np.abs(self.simulation.q - self.driver.desired.q).max()
@@ -52,6 +55,29 @@ def test_the_path_starts_at_the_first_stamp():
     assert driven.driver.steps == 299
     assert driven.reference.sample.t == pytest.approx(299 * STEP)
     assert driven.driver.pick_ups == 0
+
+
+def test_efforts_for_their_time_cause_no_error():
+    """Regression: with a delay, feedback opposed the motion: errors and energies grew."""
+    errors = []
+    for late, lead in ((0, 0.0), (5, 5 * STEP), (5, 0.0)):
+        driven = DrivenArm()
+        driven.go(10)  # at rest
+        driven.driver.lead = lead
+        driven.go(300, late)
+        q, desired = driven.simulation.q, driven.driver.newest.motion.q
+        errors.append(np.abs(q - desired - STEP * driven.simulation.v).max())
+    assert errors[1] < 1.1 * errors[0]
+    assert errors[2] > 10.0 * errors[0]
+
+
+def test_the_reference_waits_while_a_brake_acts():
+    driven = DrivenArm()
+    driven.go(200)
+    driven.driver.hold(3 * STEP_NS - 1)
+    driven.stamp += 3 * STEP_NS
+    driven.go(1)
+    assert driven.reference.sample.t == pytest.approx(200 * STEP)
 
 
 @pytest.mark.parametrize(

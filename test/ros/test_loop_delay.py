@@ -72,6 +72,32 @@ def test_repeated_efforts_bound_the_delay(periods):
     assert loop.bound == pytest.approx(periods * PERIOD)
 
 
+def test_the_age_of_a_command_shows_a_longer_delay_at_once():
+    """Regression: gains were reduced only once the median of 0.2 s had changed."""
+    loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)
+    for k in range(40):
+        late = 3 if k > 20 else 0
+        acting = k - 1 - late if k > 20 + late else min(k - 1, 20)
+        loop.received(k * 10_000_000, (effort + acting).tolist())
+        assert loop.age == pytest.approx(PERIOD * min(max(k - 21, 0), 3))
+        loop.sent(k * 10_000_000, effort + k)
+        if k > 20 + late + 3:  # three of the five latest delays
+            assert loop.seconds == pytest.approx(3 * PERIOD)
+
+
+def test_lost_states_do_not_lengthen_the_delay():
+    """Regression: an effect that began in a lost state seemed to be a period later."""
+    loop, effort = LoopDelay(md.load_robot("rr"), PERIOD), np.ones(2)
+    acting = effort
+    for k in range(100):
+        if k % 3 == 2:
+            continue
+        loop.received(k * 10_000_000, acting.tolist())
+        loop.sent(k * 10_000_000, effort + k)
+        acting = effort + k
+    assert loop.seconds == 0.0
+
+
 def test_zero_efforts_show_no_effect_of_commands():
     """Regression: a driver without measured efforts publishes zeros, as a planner at rest does.
 
@@ -240,17 +266,19 @@ def test_the_tracker_brakes_until_a_reset_if_the_loop_is_too_late(ros, delay):
     loop.until_reported("delayed", DiagnosticStatus.WARN)
 
 
-def spoiled(loop, periods):
-    """Let states be late, noisy and without efforts from now on, and lose 30 % of them."""
+def spoiled(loop, periods, efforts=False, losses=0.3):
+    """Let states be late, noisy and maybe without efforts from now on; lose a fraction."""
     rng, queue = np.random.default_rng(0), deque()
 
     def spoil(state):
         n = len(state.position)
         q = np.add(state.position, 1e-3 * rng.normal(size=n))
         v = np.add(state.velocity, 2e-2 * rng.normal(size=n))
-        queue.append(JointState(header=state.header, name=state.name, position=q, velocity=v))
+        message = JointState(header=state.header, name=state.name, position=q, velocity=v)
+        message.effort = state.effort if efforts else []
+        queue.append(message)
         late = [queue.popleft()] if len(queue) > periods else []
-        return late if rng.random() > 0.3 else []
+        return late if rng.random() > losses else []
 
     loop.spoil = spoil
 
@@ -270,6 +298,18 @@ def test_a_tracker_with_an_unknown_delay_does_not_oscillate(ros, delay):
     ros.until(lambda: len(loop.reported(since)) > 3, "no reports")
     levels = [level for _, level in loop.reported(since)]
     assert DiagnosticStatus.OK not in levels[2:]  # the first reports may precede the fault
+
+
+def test_a_known_delay_does_not_increase_the_energy(ros):
+    """Regression: the energy rose to 1.13 times that of the undisturbed motion, 1.778 J."""
+    circle = CIRCLE | {"posture": START, "posture_gain": 1.0}
+    loop = DelayedLoop(ros, ClikTrackerNode, "pa10", START, mode="dynamic", step=PERIOD, **circle)
+    loop.run(3.4)
+    loop.until_reported("tracking", DiagnosticStatus.OK)
+    count = len(loop.states)
+    spoiled(loop, 2, efforts=True, losses=0.0)
+    loop.run(2.0)
+    assert max(loop.energies[count:]) <= 1.05 * 1.778
 
 
 def test_the_tracker_continues_if_commands_are_lost_after_a_silence(ros):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from manip_dyn.control.computed_torque import ComputedTorque, delay_margin, reduced_feedback
@@ -16,13 +17,19 @@ GAINS = "'joint_stiffness' and 'joint_damping'"
 UNKNOWN = 0.06
 """Delay up to which the feedback is stable while the delay is unknown, s. Commands that are later
 than half the delay margin are then dropped."""
+RECENT = 0.2
+"""Time for which missing states reduce the gains, s."""
+RESERVE = 2.0
+"""Smallest ratio of the delay margin to the present delay, including missing states."""
 
 
 class ControlLoop:
     """Measures the delay of the control loop, and limits gains and commands accordingly.
 
-    While the delay is unknown, the feedback is reduced to a delay margin of at least `UNKNOWN`.
-    The simulator drops commands that are later than half this margin.
+    The feedback is reduced to a delay margin of at least `RESERVE` times the present delay. This
+    is the measured delay, or at once the age of a command that does not act yet, plus the longest
+    recent time without states, for which efforts are held. While the delay is unknown, the margin
+    is at least `UNKNOWN`. The simulator then drops commands that are later than half of it.
     """
 
     def __init__(
@@ -43,6 +50,8 @@ class ControlLoop:
         self._end = CommandEnd(parameters.command_periods, parameters.step)
         number = parameters.transport_delay
         self._announced = None if isinstance(number, str) else number
+        self._recent: deque[tuple[int, float, float]] = deque()
+        self._answered_ns: int | None = None
         self.use(parameters)
 
     @property
@@ -52,10 +61,17 @@ class ControlLoop:
         return self._announced if measured is None else measured
 
     @property
+    def lead(self) -> float:
+        """Delay for which the efforts are computed, s: 0 while it is unknown."""
+        return min(self.seconds or 0.0, self.margin)
+
+    @property
     def margin(self) -> float:
-        """Delay at which the loop becomes unstable, s."""
-        controller = self._controller
-        margin = delay_margin(controller.stiffness, controller.damping, controller.period)
+        """Delay at which the loop becomes unstable with the largest gains, s."""
+        gains = self._gains
+        if self._is_unknown:
+            gains = self._controller.stiffness, self._controller.damping
+        margin = delay_margin(*gains, self._controller.period)
         return max(margin - self._estimator.velocity_delay, 0.0)
 
     def use(self, parameters: ClikTrackerParameters) -> None:
@@ -66,22 +82,35 @@ class ControlLoop:
     def restart(self) -> None:
         """Discard the measured delay."""
         self._delay.restart()
+        self._recent.clear()
+        self._answered_ns = None
         self._set_gains()
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Measure the delay from a state with a new stamp (ns) and its efforts (n,), if any."""
         self._delay.received(stamp_ns, effort)
+        before, period = self._answered_ns, self._controller.period
+        missing = 0.0 if before is None else max(1e-9 * (stamp_ns - before) - period, 0.0)
+        self._recent.append((stamp_ns, self._delay.age, missing))
+        while self._recent[0][0] < stamp_ns - 1e9 * RECENT:
+            self._recent.popleft()
         self._set_gains()
+
+    def braked_ns(self, stamp_ns: int) -> int:
+        """Return the time for which no command was valid before the answer to a state, ns."""
+        valid = self._end.duration_ns(0.0)
+        if valid is None or self._answered_ns is None:
+            return 0
+        return max(stamp_ns - self._answered_ns - valid, 0)
 
     def sent(self, stamp_ns: int, effort: Vector) -> Validity | None:
         """Record the efforts (n,) for the state with a stamp (ns); return their validity."""
         self._delay.sent(stamp_ns, effort)
-        delay, margin = self.seconds, self.margin
+        self._answered_ns, margin = stamp_ns, self.margin
         if self._is_unknown:
             margin *= 0.5
-        return self._end.validity(
-            stamp_ns, margin if delay is None else min(delay, margin), margin
-        )
+        delay = margin if self.seconds is None else min(self._present, margin)
+        return self._end.validity(stamp_ns, delay, margin)
 
     def failure(self) -> str:
         """Describe an unstable loop or commands without effect; return "" for a working loop."""
@@ -108,10 +137,17 @@ class ControlLoop:
     def _is_unknown(self) -> bool:
         return self._announced is None and not self._delay.is_known
 
+    @property
+    def _present(self) -> float:
+        """The measured delay, or the recent age of a command without effect if longer, s."""
+        return max([self.seconds or 0.0, *(age for _, age, _ in self._recent)])
+
     def _set_gains(self) -> None:
-        controller, gains = self._controller, self._gains
-        if self._is_unknown:
-            delay = UNKNOWN + self._estimator.velocity_delay
-            gains = reduced_feedback(*gains, controller.period, delay)
+        controller, delay = self._controller, UNKNOWN
+        if not self._is_unknown:
+            missing = max((missing for *_, missing in self._recent), default=0.0)
+            delay = RESERVE * (min(self._present, self.margin) + missing)
+        delay += self._estimator.velocity_delay
+        gains = reduced_feedback(*self._gains, controller.period, delay)
         if gains != (controller.stiffness, controller.damping):
             controller.set_feedback(*gains)

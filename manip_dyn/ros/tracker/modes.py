@@ -257,6 +257,15 @@ queue. In lockstep, a second command would then advance a second period.
 """
 
 
+BRAKED = 2
+"""Delay of the reference relative to the time for which the simulator's brake acted.
+
+After the time T, the arm is slower by the fraction B T with the rate B of the brake. Feedback with
+both poles at -p removes this difference without overshoot if the reference is B T / p late. With
+the default values, B and p are equal. The time T in which the arm stays behind is added.
+"""
+
+
 class DynamicMode:
     """Answers each new joint state with efforts of an `ArmDriver` along the reference."""
 
@@ -428,6 +437,8 @@ class DynamicMode:
     def _drive(self, measured: MeasuredState) -> None:
         driver = self._driver
         pick_ups, resets = driver.pick_ups, driver.resets
+        driver.lead = self._loop.lead
+        driver.hold(BRAKED * self._loop.braked_ns(measured.stamp_ns))
         self._effort = driver.answer(*measured).effort
         self._send()
         self._publish_error(*measured)
@@ -471,8 +482,9 @@ class DynamicMode:
 
     def _report_sample(self, stamp: int, q: Vector, v: Vector) -> None:
         """Call `sampled` with the measured joints if the arm is on the path and not braked."""
-        if self._reference.on_path and not self._driver.braking:
-            sample, actual = self._reference.sample, tool_pose(self._robot, q)
+        newest = self._driver.newest
+        if newest is not None and newest.on_path:
+            sample, actual = newest.sample, tool_pose(self._robot, q)
             kind = self._reference.follower.settings.orientation_error
             error = task_error(sample.desired, actual, kind)
             self._calls.sampled(stamp, sample._replace(q=q, v=v, actual=actual, error=error))
