@@ -318,23 +318,14 @@ class DetectionSettings(NamedTuple):
 
 ALL_FULL = 10**6
 """Number of nodes of a singular arc that excludes singular arcs."""
-SETTINGS = tuple(
-    settings._replace(speed=speed)
-    for speed in (NEAR_SPEED, 2e-5)
-    for settings in (
-        DetectionSettings(),
-        DetectionSettings(position=2e-4),
-        DetectionSettings(position=3e-6),
-        DetectionSettings(between=0.98),
-        DetectionSettings(between=0.98, position=2e-4),
-        DetectionSettings(is_touched=True),
-        DetectionSettings(long=ALL_FULL),
-        DetectionSettings(long=ALL_FULL, position=2e-4),
-        DetectionSettings(long=ALL_FULL, between=0.98),
-        DetectionSettings(brief=0),
-        DetectionSettings(brief=64),
-        DetectionSettings(is_apart=True),
-    )
+SETTINGS = (
+    DetectionSettings(is_apart=True),
+    DetectionSettings(),
+    DetectionSettings(long=ALL_FULL, position=2e-4, speed=2e-5),
+    DetectionSettings(is_touched=True),
+    DetectionSettings(between=0.98),
+    DetectionSettings(position=3e-6),
+    DetectionSettings(brief=0),
 )
 """Settings in order of trial."""
 

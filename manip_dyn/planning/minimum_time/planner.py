@@ -199,7 +199,7 @@ def _plan_of(robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best:
         status, reason = _judged(
             proof, f"motions near it are not faster by more than {proof.gap:.2g} s"
         )
-        if best.is_determined is False:
+        if best.has_free_efforts:
             reason += (
                 "; the fastest motion is not unique, because not all efforts affect its duration"
             )

@@ -99,9 +99,10 @@ SLOWER_FACTOR = 2.0
 """Factor of the slowdown on fine grids. Without it, some margins from the limits are tiny compared
 with the slowdown, and an interior-point method requires many steps. On the first grid, a larger
 slowdown often leads to a slower basin."""
-STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
-"""Maximum numbers of steps: without curvature, with curvature, and with curvature times cells
-and joints."""
+COARSE_STEPS, STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 64, 400, 1_800_000
+"""Maximum numbers of steps: without curvature in the coarse search and on finer grids, with
+curvature, and with curvature times cells and joints. On finer grids, motions that converge without
+curvature usually require fewer than 50 steps."""
 WORK_PER_CHECK = (20_000, 5_000)
 """Steps times cells and joints between two checks of the budget, without and with curvature."""
 COARSE_TOLERANCE = 10.0
@@ -316,7 +317,7 @@ class SplineGrid:
         method, most = (
             (newton_steps, min(NEWTON_STEPS, NEWTON_WORK // work))
             if curved
-            else (gauss_newton_steps, STEPS)
+            else (gauss_newton_steps, STEPS if len(here.q) > CELLS[0] else COARSE_STEPS)
         )
         weight, taken, end, per_check = first, 0, 0, max(WORK_PER_CHECK[curved] // work, 1)
         while taken == end < most:
@@ -381,8 +382,9 @@ FIRST_WEIGHT, COARSER_FACTOR = 1e-4, 3.0
 but the last."""
 MUCH_SLOWER = 2.0
 """Largest ratio of a duration on the first grid to that on the coarse grid."""
-RESTART_FACTOR = 30.0
-"""Factor of the initial barrier weight after steps with curvature did not converge."""
+CURVED_FACTOR = 30.0
+"""Factor of the initial barrier weight on finer grids for steps with curvature. Those from the
+final weight of the coarser grid require up to four times the steps."""
 SUBSAMPLES = 8
 """Number of intervals per cell at the ends of which efforts are checked."""
 TIGHTENINGS, TIGHTENING_FACTOR = {CELLS[0]: 2, CELLS[1]: 2, CELLS[2]: 5}, 1.1
@@ -480,14 +482,11 @@ def _settled(
     converged on the coarser grid.
     """
     if before.curved and before.settled:
-        solution = grid.solved(spline, first, last, curved=True)
-        if (solution is None or not solution.settled) and not grid.is_over:
-            solution = grid.solved(spline, RESTART_FACTOR * first, last, curved=True)
-        return solution
+        return grid.solved(spline, CURVED_FACTOR * first, last, curved=True)
     solution = grid.solved(spline, 10.0 * first, last)
     if solution is None or solution.settled or not before.settled or grid.is_over:
         return solution
-    again = grid.solved(spline, first, last, curved=True)
+    again = grid.solved(spline, CURVED_FACTOR * first, last, curved=True)
     return again if again is not None and again.settled else solution
 
 

@@ -29,7 +29,6 @@ from manip_dyn.planning.minimum_time.structures import (
     Switching,
     assembled,
     boundary_control,
-    contact,
     control_of_sign,
     full,
     is_smooth,
@@ -186,59 +185,6 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
 
 SINGULAR_FRACTION = 0.6
 """Initial length of a singular arc, relative to the interval with the wrong sign."""
-LEFT, TOUCHED, RETURNED = 0.4, 0.8, 2.9
-"""Times between the jump of the required effort and the start of a lift-off, its contact point and
-its end, over the length of the violation."""
-
-
-def with_lift_offs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
-    """Yield structures in which a joint leaves a position limit that its effort cannot hold.
-
-    The required effort jumps above its limit and falls below it later, or the reverse. The joint
-    leaves the limit with a pulse, touches it once at full effort, and returns, braked by a pulse.
-    If the required effort changed linearly, a joint without a contact point would return after
-    three times the length of the violation. This repair recovers 3 of 1,000 random goals (0.3 %).
-    """
-    rows = switching.rows()
-    for index, (_, effort, held) in enumerate(rows):
-        if held.kind != Kind.POSITION:
-            continue
-        last = _last(switching, index)
-        here = np.flatnonzero((along.arcs > index) & (along.arcs <= last))
-        loads, times = along.normalized_efforts[here, effort], along.times[here]
-        weak, touched = np.flatnonzero(np.abs(loads) > FULL_EFFORT), contact(held.direction)
-        for run in np.split(weak, np.flatnonzero(np.diff(weak) > 1) + 1) if weak.size else []:
-            a, b = int(run[0]), int(run[-1])
-            is_first, is_last = a == 0, b == len(here) - 1
-            rises = is_first or times[a] == times[a - 1]
-            falls = is_last or times[b] == times[b + 1]
-            if rises == falls:
-                continue
-            push, changed = full(loads[a]), list(rows)
-            away = full(-push.direction)
-            if rises:
-                t, room = float(times[a]), _passing(times[a:], loads[a:])
-                brief = (abs(float(loads[a])) - 1.0) * room
-                far = t + RETURNED * room
-                changed += [(t + TOUCHED * room, effort, touched)]
-                changed += [(far - brief, effort, away), (far, effort, held)]
-                if is_first:
-                    changed[index] = (t - brief, effort, push)
-                else:
-                    changed += [(t - LEFT * room, effort, away)]
-                    changed += [(t - 0.5 * LEFT * room, effort, push)]
-            else:
-                t, room = float(times[b]), _passing(times[b] - times[b::-1], loads[b::-1])
-                brief = (abs(float(loads[b])) - 1.0) * room
-                far = t - RETURNED * room
-                changed += [(far, effort, away), (far + brief, effort, push)]
-                changed += [(t - TOUCHED * room, effort, touched)]
-                if not is_last:
-                    changed += [(t + 0.5 * LEFT * room, effort, away)]
-                    changed += [(t + LEFT * room, effort, held)]
-                elif last < len(rows):
-                    changed[last] = (t + brief, *rows[last][1:])
-            yield assembled(switching.controls, changed, switching.t_final)
 
 
 def _passing(times: Vector, loads: Vector) -> float:
@@ -349,6 +295,5 @@ def repaired(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[
     """Yield the structures of all repairs of an extremal."""
     yield from with_singular_arcs(along, switching)
     yield from with_saturated_ends(along, switching)
-    yield from with_lift_offs(along, switching)
     yield from with_speed_arcs(robot, along, switching)
     yield from with_end_arcs(along, switching)

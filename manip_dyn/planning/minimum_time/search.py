@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from math import inf
 
@@ -33,7 +33,7 @@ from manip_dyn.planning.minimum_time.refinement import (
     swings,
 )
 from manip_dyn.planning.minimum_time.repairs import repaired, revised, with_limit_approaches
-from manip_dyn.planning.minimum_time.shooting import MOST_SHOTS, Shooter
+from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.splines import (
     CELLS,
     Ends,
@@ -44,12 +44,9 @@ from manip_dyn.planning.minimum_time.splines import (
 from manip_dyn.planning.minimum_time.structures import Guess, Switching
 from manip_dyn.robot import Robot
 
-TRIES = {CELLS[0]: (1, 16), CELLS[1]: (2, 24), CELLS[2]: (24, MOST_SHOTS)}
-"""Maximum numbers of structures per grid and of shots per structure."""
-FIRST_STRUCTURES = 2
-"""Maximum number of structures on the finest grid before effort limits are tightened."""
-FEW_SHOTS = 24
-"""Maximum number of shots for a revised structure, starting from the previous extremal."""
+TRIES = {CELLS[0]: (1, 10), CELLS[1]: (2, 20), CELLS[2]: (None, 100)}
+"""Maximum numbers of structures per grid, and of shots for a structure and its revisions. For 75
+goals, certificates on the first grid required at most 9 shots."""
 MOST_SWITCHES = 40
 """Maximum number of switches of a structure that is tried."""
 REVISIONS = 4
@@ -68,50 +65,42 @@ class ExtremalSearch:
         """Prepare motions from rest at `start` (n,) to rest at `goal` (n,)."""
         self._robot, self._start, self._goal = robot, start, goal
         self._budget, self._shooter = budget, Shooter(robot, start, goal, budget)
-        self._shots = MOST_SHOTS
         self.tried, self.candidates = set[tuple](), list[Candidate]()
 
-    def near(
-        self, solved: GridSolution, excluded: set[tuple], structures: int
-    ) -> Candidate | None:
+    def near(self, solved: GridSolution) -> Candidate | None:
         """Return the certified extremal near a motion on a grid, or None.
 
         An extremal that is slower than the motion on the grid is not returned, because it belongs
-        to another motion. At most `structures` structures are detected. Those with an extremal are
-        added to `excluded` and not tried again.
+        to another motion.
         """
         costates, cells = GuessedCostates(self._robot, solved), solved.spline.cells
-        _, self._shots = TRIES[cells]
+        structures, shots = TRIES[cells]
         for structure in islice(structures_of(self._robot, solved), structures):
             if self._budget.is_over:
                 break
             switching = with_limit_approaches(self._robot, structure, self._start, self._goal)
-            key = cells, switching.key()
-            if len(switching.times) > MOST_SWITCHES or key in excluded:
+            if len(switching.times) > MOST_SWITCHES:
                 continue
-            trail = self._revised(switching, costates.guess)
-            if not trail:
-                continue
-            excluded.add(key)
-            if cells == CELLS[-1] and not trail[-1].holds:
+            trail = self._revised(switching, costates.guess, shots)
+            if trail and cells == CELLS[-1] and not trail[-1].holds:
                 trail += self._repaired(trail, costates)
-            if trail[-1].holds and trail[-1].t_final <= solved.spline.duration:
+            if trail and trail[-1].holds and trail[-1].t_final <= solved.spline.duration:
                 return trail[-1]
         return None
 
     def _revised(
-        self, switching: Switching, guess: Callable[[Switching], Guess]
+        self, switching: Switching, guess: Callable[[Switching], Guess], shots: int
     ) -> list[Candidate]:
         """Return the extremals of a structure and of its revisions by the switching functions.
 
-        The list is empty if Newton's method fails for the structure.
+        The list is empty if Newton's method fails for the structure. `shots` is the maximum number
+        of shots.
         """
-        trail = list[Candidate]()
+        trail, self._shooter.shots = list[Candidate](), shots
         for _ in range(REVISIONS):
             candidate = self._extremal(switching, guess)
             if candidate is None and trail:
-                near = _guess_near(trail[-1], guess)
-                candidate = self._extremal(switching, near, FEW_SHOTS)
+                candidate = self._extremal(switching, _guess_near(trail[-1], guess))
             if candidate is None:
                 break
             trail.append(candidate)
@@ -129,17 +118,17 @@ class ExtremalSearch:
         for candidate in trail:
             along, switching = candidate.trajectory, candidate.extremal.switching
             for variant in repaired(self._robot, along, switching):
-                more = self._revised(variant, costates.guess)
+                more = self._revised(variant, costates.guess, TRIES[CELLS[-1]][1])
                 if more and more[-1].holds:
                     return more
         return []
 
     def _extremal(
-        self, switching: Switching, guess: Callable[[Switching], Guess], shots: int = MOST_SHOTS
+        self, switching: Switching, guess: Callable[[Switching], Guess]
     ) -> Candidate | None:
         """Return the extremal of a structure with its certificate, or None."""
         self.tried.add(switching.key())
-        extremal = self._shooter.solve(switching, guess, min(shots, self._shots))
+        extremal = self._shooter.solve(switching, guess)
         if extremal is None:
             return None
         along = trajectory_of(self._shooter.flow, self._start, extremal)
@@ -187,7 +176,6 @@ class Basin:
         refined: The fastest motion that was moved within its limits between the nodes, or None.
         extremal: Certified extremal, or None.
         is_determined: Whether the conditions determine all efforts; None without the finest grid.
-        tried: Keys of structures whose extremals were computed, with numbers of cells.
     """
 
     def __init__(self, solution: GridSolution):
@@ -196,7 +184,16 @@ class Basin:
         self.refined: RefinedSolution | None = None
         self.extremal: Candidate | None = None
         self.is_determined: bool | None = None
-        self.tried = set[tuple]()
+
+    @property
+    def has_free_efforts(self) -> bool:
+        """Whether not all efforts affect the duration, as far as a converged solution shows."""
+        return self.is_determined is False and self.solutions[-1].settled
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of the finest grid so far."""
+        return self.solutions[-1].spline.cells
 
     @property
     def duration(self) -> float:
@@ -245,16 +242,18 @@ class MotionSearch:
         distance = float(np.abs(self._ends.qf - self._ends.q0).max())
         distance = max(distance, float(np.abs([self._ends.v0, self._ends.vf]).max()))
         guesses = swings(self._robot, distance)
-        if self._extremals is None:  # a motion first, because grids take long
-            self._examine(self._coarse.search(islice(guesses, 1)), straight)
-            straight = None
-        self._examine(self._coarse.search(guesses), straight)
-        batches = self._random_batches(distance)
-        for batch in batches:
+        first = 1 if self._robot.n > 2 or self._ends.moving else None  # other searches are fast
+        motions = self._coarse.search(islice(guesses, first))
+        basins = self._compared(motions[:1])
+        for basin in basins:
+            self._refine(basin, CELLS[:2])
+        motions = motions[1:] + self._coarse.search(guesses)
+        self._examine(basins + self._compared(motions, straight))
+        for batch in self._random_batches(distance):
             if self._budget.is_over:
                 self.undone = self.undone or "more initial guesses were left untried"
                 break
-            if not self._examine(self._coarse.search(batch)):
+            if not self._examine(self._compared(self._coarse.search(batch))):
                 break
 
     def _random_batches(self, distance: float) -> Iterator[Iterator[Vector]]:
@@ -264,12 +263,12 @@ class MotionSearch:
         for _ in range(MOST_BATCHES):
             yield islice(guesses, RANDOM_GUESSES[self._robot.n > 2])
 
-    def _examine(self, motions: list[Spline], guess: Spline | None = None) -> bool:
-        """Refine new motions that may be the fastest; return whether one of them is.
+    def _compared(self, motions: list[Spline], guess: Spline | None = None) -> list[Basin]:
+        """Return the basins of new motions of the coarse search that may be the fastest.
 
         `guess` is an additional motion on the first grid.
         """
-        before, fastest = self.duration, self._coarse.motions[:1]
+        fastest, basins = self._coarse.motions[:1], list[Basin]()
         near = [
             motion
             for motion in motions[:MOST_COMPARED]
@@ -277,67 +276,86 @@ class MotionSearch:
         ]
         if guess is not None:
             near.append(guess)
-        for group in (near[:1], near[1:]):  # the first one leads to a motion soon
-            new = list[Basin]()
-            for motion in group:
-                if self._budget.is_over and (new or self.basins):
-                    break
-                previous = [basin.solutions[0].spline for basin in self.basins + new]
-                solution = self._refinement.first(motion, previous)
-                if solution is not None:
-                    new.append(Basin(solution))
-            for basin in sorted(new, key=lambda basin: basin.duration):
-                self.basins.append(basin)
-                self._refine(basin)
+        for motion in near:
+            if self._budget.is_over and self.basins:
+                break
+            previous = [basin.solutions[0].spline for basin in self.basins]
+            solution = self._refinement.first(motion, previous)
+            if solution is not None:
+                basins.append(Basin(solution))
+                self.basins.append(basins[-1])
+        return basins
+
+    def _examine(self, basins: list[Basin]) -> bool:
+        """Refine basins, fastest first; return whether this leads to a faster motion."""
+        before = self.duration
+        for basin in sorted(basins, key=lambda basin: basin.duration):
+            self._refine(basin)
         return self.duration < before * (1.0 - EXCESS[CELLS[-1]])
 
-    def _refine(self, basin: Basin) -> None:
-        """Refine a basin as long as it may contain the fastest motion."""
-        for cells in CELLS:
-            if cells > CELLS[0]:
-                if basin.refined is None:  # fewer efforts then exceed limits on the finer grid
-                    latest = self._refinement.within_limits(basin.solutions).solved
-                else:
-                    latest = basin.refined.solved
-                finer = self._refinement.finer(latest)
-                if finer is None:
-                    if self._budget.is_over:
-                        self.undone = "a motion was not refined"
-                    return
-                basin.solutions.append(finer)
+    def _refine(self, basin: Basin, grids: Sequence[int] = CELLS) -> None:
+        """Refine a basin as long as it may contain the fastest motion.
+
+        If `grids` ends with the second grid, the search for a certificate on this grid is left to
+        the next call.
+        """
+        for cells in grids:
+            if cells < basin.cells:
+                continue
+            is_new = cells > basin.cells
+            if is_new and not self._is_refined(basin):
+                break
             if not self._may_win(basin):
                 return
-            is_over = self._budget.is_over
-            if is_over and basin.solutions[-1].spline.duration > CLEARLY_FASTER * self.duration:
-                self.undone = "a motion was not refined"
-                return
-            if cells == CELLS[-1]:
-                fraction = undetermined_fraction(self._robot, basin.solutions[-1])
-                basin.is_determined = fraction < FREE_FRACTION
-                if basin.is_determined and self._certified(
-                    basin, basin.solutions[-1], FIRST_STRUCTURES
-                ):
-                    return
-            if cells > CELLS[0] or is_over:
-                refined = self._refinement.within_limits(basin.solutions)
-                ratio = 1.0 if refined.solved.settled else CLEARLY_FASTER
-                if basin.refined is None or refined.spline.duration < ratio * basin.duration:
-                    basin.refined = refined
-                    self._report("motion")
+            if is_new or self._budget.is_over:
+                self._move_within_limits(basin)
             if self._budget.is_over:
-                self.undone = self.undone or "a motion was not refined"
+                break
+            is_left = cells == CELLS[1] == grids[-1]
+            if not is_left and self._is_certified(basin):
                 return
-            if basin.is_determined is False:
-                return
-            latest = basin.solutions[-1] if basin.refined is None else basin.refined.solved
-            if self._certified(basin, latest, TRIES[cells][0]):
-                return
+        if self._budget.is_over:
+            self.undone = self.undone or "a motion was not refined"
 
-    def _certified(self, basin: Basin, solution: GridSolution, structures: int) -> bool:
-        """Search for the extremal near a basin; return whether it is certified."""
-        if self._extremals is None:
+    def _is_refined(self, basin: Basin) -> bool:
+        """Solve a basin on the next grid; return whether this succeeds."""
+        if basin.refined is None:  # fewer efforts then exceed limits on the finer grid
+            latest = self._refinement.within_limits(basin.solutions).solved
+        else:
+            latest = basin.refined.solved
+        finer = self._refinement.finer(latest)
+        if finer is not None:
+            basin.solutions.append(finer)
+        return finer is not None
+
+    def _move_within_limits(self, basin: Basin) -> None:
+        """Move the last solution of a basin within its limits between the nodes.
+
+        When the time is up, only clearly faster motions are moved.
+        """
+        duration = basin.solutions[-1].spline.duration
+        if self._budget.is_over and duration > CLEARLY_FASTER * self.duration:
+            return
+        refined = self._refinement.within_limits(basin.solutions)
+        ratio = 1.0 if refined.solved.settled else CLEARLY_FASTER
+        if basin.refined is None or refined.spline.duration < ratio * basin.duration:
+            basin.refined = refined
+            self._report("motion")
+
+    def _is_certified(self, basin: Basin) -> bool:
+        """Search for the extremal near a basin; return whether it is certified.
+
+        On the finest grid, motions whose efforts are undetermined are not certified.
+        """
+        solution = basin.solutions[-1]
+        if basin.cells == CELLS[-1]:
+            fraction = undetermined_fraction(self._robot, solution)
+            basin.is_determined = fraction < FREE_FRACTION
+        if self._extremals is None or basin.is_determined is False:
             return False
-        basin.extremal = self._extremals.near(solution, basin.tried, structures)
+        if basin.refined is not None:
+            solution = basin.refined.solved
+        basin.extremal = self._extremals.near(solution)
         if basin.extremal is None:
             if self._budget.is_over:
                 self.undone = "the search for a certificate was not finished"
@@ -382,7 +400,7 @@ class MotionSearch:
             for basin in self._finished
             if basin.duration <= best.duration * (1.0 + 1e-6) and not _are_same(basin, best)
         ]
-        if twins or best.is_determined is False:
+        if twins or best.has_free_efforts:
             return False
         return True if best.extremal is not None else None
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -155,8 +156,6 @@ DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
 CAUTIOUS = 4
 """Number of first steps in which an arc loses at most half of its length, for structures with
 contact points."""
-MOST_SHOTS = 400
-"""Largest number of shots for one structure."""
 ARRIVED = 1e-8
 """Largest weighted residual of an extremal."""
 
@@ -189,12 +188,16 @@ class Shot(NamedTuple):
 
 
 class Shooter:
-    """Shooting method for one start and goal."""
+    """Shooting method for one start and goal.
+
+    Attributes:
+        shots: Number of remaining shots.
+    """
 
     def __init__(self, robot: Robot, q0: Vector, qf: Vector, budget: Budget = UNLIMITED):
         """Prepare motions from rest at `q0` (n,) to rest at `qf` (n,)."""
         n, self._budget = robot.n, budget
-        self.n, self._left = n, MOST_SHOTS
+        self.n, self.shots = n, inf
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
@@ -202,18 +205,12 @@ class Shooter:
         self.flow = Flow(robot)
         self._conditions = SwitchConditions(robot, q0, self.flow.acceleration)
 
-    def solve(
-        self,
-        switching: Switching,
-        guess: Callable[[Switching], Guess],
-        shots: int = MOST_SHOTS,
-    ) -> Extremal | None:
+    def solve(self, switching: Switching, guess: Callable[[Switching], Guess]) -> Extremal | None:
         """Compute the extremal with a structure by Newton's method, or return None.
 
         The result may have fewer switches, because coinciding switches cancel. `guess` returns the
-        guess for a structure. `shots` is the largest number of shots.
+        guess for a structure.
         """
-        self._left = shots
         for _ in range(4):
             with np.errstate(all="ignore"):  # non-finite values are rejected later
                 extremal = self._newton(switching, guess(switching))
@@ -276,12 +273,11 @@ class Shooter:
     def shoot(self, switching: Switching, unknown: Vector, nodes: Matrix) -> Shot | None:
         """Return the residuals for the unknowns, with arcs that start at `nodes` (arcs, 4 n).
 
-        The result is None if the integration fails, if there have been too many shots, or if the
-        time is up.
+        The result is None if the integration fails, or if no shots or no time are left.
         """
-        if self._left == 0:
+        if self.shots <= 0:
             return None
-        self._left -= 1
+        self.shots -= 1
         n = self.n
         states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
         last = states + switches

@@ -144,11 +144,6 @@ def control_of_sign(sign: float) -> Control:
     return full(sign) if sign != 0.0 else SINGULAR
 
 
-def contact(side: float) -> Control:
-    """Return the contact point of a joint with its position limit."""
-    return Control(Kind.CONTACT_POSITION, side)
-
-
 def boundary_control(
     effort: int, joint: int, side: float, direction: float, kind: Kind = Kind.SPEED
 ) -> Control:
@@ -333,11 +328,6 @@ def assembled(
         np.array([t for t, _, _ in rows]),
         float(t_final),
     )
-
-
-def alternating(first: float, times: list[float]) -> list[tuple[float, Control]]:
-    """Return times and new controls of an effort that alternates between its limits."""
-    return [(t, control_of_sign(first * (-1.0) ** (k + 1))) for k, t in enumerate(times)]
 
 
 class Extremal(NamedTuple):

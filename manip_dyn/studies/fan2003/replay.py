@@ -32,7 +32,6 @@ from manip_dyn.planning.minimum_time.shooting import Shooter
 from manip_dyn.planning.minimum_time.structures import (
     Guess,
     Switching,
-    alternating,
     assembled,
     effort_signs,
     full,
@@ -492,9 +491,9 @@ def _switching(
     first: Sequence[float], times: Sequence[Sequence[float]], t_final: float
 ) -> Switching:
     rows = [
-        (t, joint, value)
+        (t, joint, full(first[joint] * (-1.0) ** (k + 1)))
         for joint, joint_times in enumerate(times)
-        for t, value in alternating(first[joint], list(joint_times))
+        for k, t in enumerate(joint_times)
     ]
     return assembled([full(sign) for sign in first], rows, t_final)
 

@@ -7,7 +7,7 @@ import pytest
 from extremals import check
 
 import manip_dyn as md
-from manip_dyn.bench import random_arms
+from manip_dyn.bench import random_arms, random_goals
 from manip_dyn.studies import fan2003, report
 
 COLLOCATION = [
@@ -127,6 +127,25 @@ def test_progress_is_reported():
     assert rows[-1].stage == "certificate"
     assert rows[-1].duration == plan.t_final
     assert all(row.elapsed > 0.0 for row in rows)
+
+
+def test_a_motion_of_three_joints_precedes_the_search_for_others():
+    """Before, all initial guesses were tried first, which took most of the time."""
+    arm, rows = random_arms.known_arm("planar"), []
+    start, goal = next(random_goals.random_pairs(arm, 1))
+    md.plan_minimum_time(arm, start, goal, budget=1.0, progress=rows.append)
+    assert (rows[0].stage, rows[0].basins) == ("motion", 1)
+    assert max(row.basins for row in rows) > 1
+
+
+def test_a_solution_that_has_not_converged_does_not_show_whether_the_optimum_is_unique():
+    """Before, surplus efforts of such a solution counted as free efforts of the optimum."""
+    arm = md.load_robot(random_arms.random_urdf(8102, 5))
+    *_, (start, goal) = random_goals.random_pairs(arm, 4, 8102)
+    plan = md.plan_minimum_time(arm, start, goal)
+    assert plan.status == "uncertified"
+    assert plan.is_unique is None
+    assert "not unique" not in plan.reason
 
 
 def test_the_exhaustive_argument_is_deprecated():
