@@ -1,5 +1,7 @@
 """Planner and arm: external motion, resets, silence, and goals as poses."""
 
+import time
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -96,6 +98,26 @@ def test_a_reset_without_a_clock_ends_the_holding_of_a_goal(ros):
     assert not value(ros, "arrival time [s]")  # no value of the motion before the reset
     assert value(ros, "state") == "idle"
     assert "the arm was reset" in ros.statuses[-1].message
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.5])
+def test_a_motion_follows_a_slow_clock(ros, factor):
+    """Arrival, loop delay and diagnostics are in simulated time, the state timeout is not."""
+    simulator = {"mode": "real_time", "real_time_factor": factor, "publish_clock": True}
+    chosen = {"state_timeout": 1.0, "method": "minimum_time", "use_sim_time": True}
+    begun = time.monotonic()
+    start(ros, simulator, goal=[0.9, 0.2], **chosen)
+    ros.until(
+        lambda: value(ros, "state") in ("reached", "lost", "aborted"), "the motion does not end"
+    )
+    assert value(ros, "state") == "reached", ros.statuses[-1].message
+    final = float(value(ros, "final time [s]"))
+    assert time.monotonic() - begun > final / factor
+    assert float(value(ros, "extra time [s]")) < 0.5 * final
+    stamp = ros.states[-1].header.stamp
+    now = 1e-9 * ros.planner.node.get_clock().now().nanoseconds
+    assert now == pytest.approx(stamp.sec + 1e-9 * stamp.nanosec, abs=0.5)
+    ros.until(lambda: level(ros)[0] == DiagnosticStatus.OK, "the diagnostics are not OK")
 
 
 def test_a_motion_is_held_while_time_stands_still_or_jumps(ros):
