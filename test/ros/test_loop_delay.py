@@ -312,6 +312,21 @@ def test_a_known_delay_does_not_increase_the_energy(ros):
     assert max(loop.energies[count:]) <= 1.05 * 1.778
 
 
+def test_commands_of_the_tracker_last_five_periods_soon_after_a_late_one(ros):
+    """Regression: commands lasted longer for 0.2 s: 15 periods at 1 kHz on a busy machine."""
+    commands = ros.listen(Float64MultiArray, "simulator/commands")
+    loop = DelayedLoop(ros, ClikTrackerNode, "pa10", START, mode="dynamic", step=PERIOD, **CIRCLE)
+    loop.run(1.0)
+    loop.late(2)
+    loop.run(0.03)
+    loop.late(0)
+    count = len(commands)
+    loop.run(0.2)
+    ends = [c.layout.dim[1].size + 1e-9 * c.layout.dim[1].stride for c in commands[count:]]
+    assert ends[6:] == pytest.approx([5.0 * PERIOD] * len(ends[6:]))
+    assert len(ends) > 15
+
+
 def test_the_tracker_continues_if_commands_are_lost_after_a_silence(ros):
     """Regression: after a suspension of the simulator, the tracker braked until a reset."""
     loop = DelayedLoop(ros, ClikTrackerNode, "pa10", START, mode="dynamic", step=PERIOD, **CIRCLE)

@@ -109,8 +109,8 @@ class ControlLoop:
         self._answered_ns, margin = stamp_ns, self.margin
         if self._is_unknown:
             margin *= 0.5
-        delay = margin if self.seconds is None else min(self._present, margin)
-        return self._end.validity(stamp_ns, delay, margin)
+        delay = margin if self.seconds is None else max(self.seconds, self._delay.age)
+        return self._end.validity(stamp_ns, min(delay, margin), margin)
 
     def failure(self) -> str:
         """Describe an unstable loop or commands without effect; return "" for a working loop."""
