@@ -1,6 +1,7 @@
 """Nodes under fault: each case of the table of docs/fault_cases.md."""
 
 import json
+import math
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def test_the_page_has_a_row_of_the_recorded_outcome_of_every_case():
         assert row["rise"] <= TINY
     page = (DOCS / "fault_cases.md").read_text(encoding="utf-8")
     assert page.split(BEGIN)[1].split(END)[0] == table(rows), HINT
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
+def test_an_arm_brakes_at_the_end_of_the_last_command_of_a_dead_commander():
+    for row in json.loads((DOCS / "kills.json").read_text()):
+        released = row["signal"] in ("SIGTERM", "SIGINT")
+        assert row["braked"] <= (5.0 if released else math.ceil(row["end"]))
+        assert row["fastest after"] <= row["fastest before"]
+        assert row["rise"] <= TINY
 
 
 def test_case_names_are_unique():
