@@ -332,8 +332,10 @@ def take_fixed_steps(cases, rules, method, room, count):
 @inlined(always=True, counted=False)
 def update_all_peak_efforts(rules, room):
     """Update the largest absolute efforts of all lanes."""
-    for lane in range(LANES):
-        update_peak_efforts(rules, room, lane)
+    acting = room.held if rules.law == SCHEDULE else room.tau
+    for i in range(rules.joints):
+        for lane in range(LANES):
+            room.peak[i, lane] = max(room.peak[i, lane], abs(acting[i, lane]))
 
 
 @compiled(short=True, counted=False)
