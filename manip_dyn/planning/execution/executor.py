@@ -174,7 +174,7 @@ class PlanExecutor:
 
     @property
     def goal(self) -> Vector:
-        """Final positions (n,): the goal of the plan, or the end of a stop."""
+        """Final positions (n,) of the plan, or of a stop."""
         return self._recovery.goal
 
     @property
