@@ -299,7 +299,7 @@ class MotionSearch:
         If `grids` ends with the second grid, the search for a certificate on this grid is left to
         the next call.
         """
-        for cells in grids:
+        for cells in grids if basin.extremal is None else ():
             if cells < basin.cells:
                 continue
             is_new = cells > basin.cells

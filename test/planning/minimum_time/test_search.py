@@ -121,6 +121,14 @@ def test_a_search_without_time_returns_its_first_motion():
     check_limits(plan)
 
 
+def test_a_motion_is_certified_once():
+    arm, rows = md.load_robot("ibm7535"), []
+    plan = md.plan_minimum_time(arm, [0.76, 0.2618], [0.0, 0.0], progress=rows.append)
+    assert plan.status == "solved"
+    durations = [row.duration for row in rows if row.stage == "certificate"]
+    assert len(durations) == len(set(durations))
+
+
 def test_progress_is_reported():
     arm, rows = md.load_robot("ibm7535"), []
     plan = md.plan_minimum_time(arm, [0.76, 0.2618], [0.0, 0.0], budget=None, progress=rows.append)
