@@ -166,10 +166,22 @@ class _Walk:
         self.digest.update(_file(file) + _code(function.__code__))  # a file has many lambdas
         self._add_all([cell.cell_contents for cell in function.__closure__ or ()])
         self._add_all(function.__defaults__ or ())
-        for name in names_of(function.__code__):
+        names = [*names_of(function.__code__)]
+        for name in names:
             if name in function.__globals__:
+                value = function.__globals__[name]
                 self.digest.update(name.encode())
-                self.add(function.__globals__[name])
+                self.add(value)
+                if isinstance(value, ModuleType) and not _is_foreign(value):
+                    self._add_attributes(value, names)
+
+    def _add_attributes(self, module: ModuleType, names: list[str]) -> None:
+        """Add the numbers and arrays among the attributes of a module, which may have changed."""
+        for name in names:
+            value = vars(module).get(name)
+            if isinstance(value, (*PLAIN, np.ndarray, np.generic)):
+                self.digest.update(name.encode())
+                self.add(value)
 
     def _add_source(self, value: type | ModuleType) -> None:
         """Add the file of a class or module, and the methods of a class."""

@@ -22,6 +22,8 @@ from manip_dyn.robot.model import checked_robot
 
 ROUNDED = 1.0 + 1e-9
 """Multiple of its limit above which an effort counts as exceeding the limit."""
+_MOST_PLANS = 64
+"""Number of plans whose samples are cached."""
 
 
 @runtime_checkable
@@ -187,8 +189,22 @@ class ReferenceMotions(NamedTuple):
 def schedule_of(robot: Robot, plan: Any, period: float) -> Schedule:
     """Return the schedule of a plan, with smooth efforts held for at most `period` (s)."""
     _check_plan(robot, plan)
+    times, efforts = _sampled_efforts(plan, period)
+    return Schedule(robot, times, efforts)
+
+
+@lru_cache(maxsize=_MOST_PLANS)
+def _sampled_efforts(plan: Any, period: float) -> tuple[list[int], list[Vector]]:
+    """Return the times (ns) and the efforts of a plan; later calls for the plan are fast."""
     efforts = {round(t * 1e9): effort for t, effort in plan.samples(period)}
-    return Schedule(robot, list(efforts), list(efforts.values()))
+    return list(efforts), list(efforts.values())
+
+
+@lru_cache(maxsize=_MOST_PLANS)
+def _sampled_states(plan: Any, period: float) -> tuple[Vector, Matrix]:
+    """Return the times (k,), s, and the states (k, 2 n) of a plan."""
+    times = _times(plan, period)
+    return times, np.array([np.concatenate(plan.state(t)) for t in times])
 
 
 def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
@@ -203,12 +219,12 @@ def references_of(robot: Robot, plans: Sequence[Any], period: float) -> Referenc
     first = 0
     for plan in plans:
         _check_plan(robot, plan)
-        times = _times(plan, period)
+        times, rows = _sampled_states(plan, period)
         knots.append(times)
-        states += [np.concatenate(plan.state(t)) for t in times]
+        states.append(rows)
         ranges.append((first, first + len(times)))
         first += len(times)
-    return ReferenceMotions(np.concatenate(knots), np.array(states), np.array(ranges))
+    return ReferenceMotions(np.concatenate(knots), np.concatenate(states), np.array(ranges))
 
 
 def targets(q: Vector) -> ReferenceMotions:

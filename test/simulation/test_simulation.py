@@ -1,6 +1,7 @@
 """Simulation: order of accuracy, energy balance, exact switches and reproducibility."""
 
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -490,6 +491,40 @@ def test_a_law_is_compiled_again_if_a_value_that_it_uses_changes():
     gain = 5.0
     fast = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], law, 0.1)
     np.testing.assert_allclose(fast.tau[0], 5.0 * slow.tau[0])
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_law_is_compiled_again_if_an_attribute_of_a_module_changes(is_new):
+    robot, settings = md.load_robot("ibm7535"), ModuleType("settings")
+
+    def defined():
+        names = {"settings": settings}
+        exec("def law(t, q, v):\n    return -settings.gain * v", names)
+        return names["law"]
+
+    settings.gain, law = 1.0, defined()
+    slow = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], law, 0.1)
+    settings.gain = 5.0
+    fast = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], defined() if is_new else law, 0.1)
+    np.testing.assert_allclose(fast.tau[0], 5.0 * slow.tau[0])
+
+
+def test_a_plan_is_sampled_once_for_all_motions_along_it(monkeypatch):
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_zero_net_work(robot, [0.3, 0.2], [0.0, 0.0])
+    control, calls, original = md.PDControl(plan, 100.0, 5.0), [], type(plan).state
+
+    def state(plan, t):
+        calls.append(t)
+        return original(plan, t)
+
+    monkeypatch.setattr(type(plan), "state", state)
+    first = md.simulate(robot, plan.q0, [0.0, 0.0], control, 0.1)
+    count = len(calls)
+    assert count > 0
+    second = md.simulate(robot, plan.q0, [0.0, 0.0], control, 0.1)
+    assert len(calls) == count
+    np.testing.assert_array_equal(first.q, second.q)
 
 
 def test_a_motion_with_more_samples_than_a_chunk_is_complete():
