@@ -290,7 +290,8 @@ class MotionSearch:
         """Refine basins, fastest first; return whether this leads to a faster motion."""
         before = self.duration
         for basin in sorted(basins, key=lambda basin: basin.duration):
-            self._refine(basin)
+            if basin.extremal is None:
+                self._refine(basin)
         return self.duration < before * (1.0 - EXCESS[CELLS[-1]])
 
     def _refine(self, basin: Basin, grids: Sequence[int] = CELLS) -> None:
@@ -299,7 +300,7 @@ class MotionSearch:
         If `grids` ends with the second grid, the search for a certificate on this grid is left to
         the next call.
         """
-        for cells in grids if basin.extremal is None else ():
+        for cells in grids:
             if cells < basin.cells:
                 continue
             is_new = cells > basin.cells
