@@ -175,13 +175,18 @@ class _Walk:
                 if isinstance(value, ModuleType) and not _is_foreign(value):
                     self._add_attributes(value, names)
 
-    def _add_attributes(self, module: ModuleType, names: list[str]) -> None:
-        """Add the numbers and arrays among the attributes of a module, which may have changed."""
+    def _add_attributes(self, module: ModuleType, names: list[str], *outer: ModuleType) -> None:
+        """Add numbers and arrays that are attributes of a module or of modules inside it.
+
+        Their values may have changed. The search skips the modules `outer`.
+        """
         for name in names:
             value = vars(module).get(name)
             if isinstance(value, (*PLAIN, np.ndarray, np.generic)):
                 self.digest.update(name.encode())
                 self.add(value)
+            elif isinstance(value, ModuleType) and value not in (module, *outer):
+                self._add_attributes(value, names, module, *outer)
 
     def _add_source(self, value: type | ModuleType) -> None:
         """Add the file of a class or module, and the methods of a class."""

@@ -27,10 +27,22 @@ from manip_dyn.integration.methods.method import (
 from manip_dyn.integration.methods.registry import METHODS
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Series, Taylor
-from manip_dyn.integration.settings import INSPECTIONS, Events, Jacobian, Sampling, StepControl
+from manip_dyn.integration.settings import (
+    INSPECTIONS,
+    Events,
+    Jacobian,
+    Sampling,
+    StepControl,
+    check_step_limits,
+)
 from manip_dyn.integration.step_inspection import QUIET
 from manip_dyn.integration.time_conditions import DISTANCE
-from manip_dyn.integration.user_functions import checked_function, first_trial, right_hand_side
+from manip_dyn.integration.user_functions import (
+    checked_function,
+    first_trial,
+    right_hand_side,
+    values_in,
+)
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
 SMALLEST_RTOL = 1e-14
@@ -168,7 +180,13 @@ class Settings(NamedTuple):
         """Return the values that determine the formulation; it can be hashed if they can be."""
         *values, sampling = self
         kinds = map(type, self[5:9])  # True is equal to 1, but is not a valid number
-        return (*values, *kinds, sampling.times is None, sampling.land, sampling.dense)
+        events, jacobian = self.events, self.jacobian
+        functions = [self.rhs]
+        if events is not None or jacobian is not None:
+            functions += [getattr(events, name, events) for name in ("function", "action")]
+            functions.append(getattr(jacobian, "function", jacobian))
+        inside = map(values_in, functions)
+        return (*values, *kinds, sampling.times is None, sampling.land, sampling.dense, *inside)
 
 
 def formulated(settings: Settings, t: float, y: Vector, p: Any) -> Formulation:
@@ -203,6 +221,7 @@ def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formula
     rhs, solver, events, jacobian, control, step, rtol, atol, order, sampling = settings
     adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
     between = sampling.dense or (sampling.times is not None and not sampling.land)
+    check_step_limits(control, solver.name, adaptive, isinstance(solver, Taylor))
     events = _events(events)
     linear = _jacobian(solver, jacobian, y.size)
     orders, scratch, function = _series(solver, rhs, order, adaptive, tolerances)
@@ -251,9 +270,7 @@ def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formula
         settings={
             **tolerances,
             "step": 0.0 if adaptive else step,
-            "first_step": _first_step(
-                control.first_step, adaptive and not isinstance(solver, Taylor)
-            ),
+            "first_step": control.first_step or 0.0,
             "min_step": control.min_step,
             "max_step": control.max_step,
             "max_steps": control.max_steps,
@@ -390,14 +407,6 @@ def _quiet(control: StepControl, rhs: Any) -> float:
     if control.inspection == "quiet" and may_have_peaks(rhs):
         return INSPECTIONS["all"]
     return control.quiet or QUIET
-
-
-def _first_step(first_step: float | None, controlled: bool) -> float:
-    if first_step is None:
-        return 0.0
-    if not controlled:
-        raise ManipDynError(f"first_step must be None without step control, got {first_step} s.")
-    return first_step
 
 
 def checked_parameters(p: Any) -> Any:

@@ -39,10 +39,10 @@ class StepControl:
         estimate: ``"plain"`` or ``"scaled"``. The scaled error estimate of a Rosenbrock method is
             multiplied by (I - h gamma df/dy)^-1, which damps stiff components. Other methods
             ignore this setting.
-        first_step: First step, s, not for Taylor series. Default: estimated from the derivative.
-        min_step: Smallest step that the control plans, s. If the tolerances require a smaller
+        first_step: First step, s, not for fixed steps and Taylor series. Default: estimated from the derivative.
+        min_step: Smallest step that the control plans, s, not for fixed steps. If the tolerances require a smaller
             step, the integration ends with STEP_UNDERFLOW.
-        max_step: Largest step that the control plans, s. A step that ends at a stop may exceed it
+        max_step: Largest step that the control plans, s, not for fixed steps. A step that ends at a stop may exceed it
             by 1 %.
         inspection: Steps in which the derivative is evaluated at short intervals, to find forces
             that all stages missed. ``"quiet"``: all steps for effort laws of `simulate`, for
@@ -107,6 +107,22 @@ class StepControl:
             raise ManipDynError(
                 f"max_step must be min_step ({shortest} s) or more, got {longest} s."
             )
+
+
+def check_step_limits(control: StepControl, method: str, adaptive: bool, series: bool) -> None:
+    """Raise `ManipDynError` if a control has a limit that an integration does not use.
+
+    Args:
+        control: The step control.
+        method: Name of the method.
+        adaptive: Whether tolerances determine the steps.
+        series: Whether the method is a Taylor series, which uses no first step.
+    """
+    for name, default in (("first_step", None), ("min_step", 0.0), ("max_step", math.inf)):
+        value = getattr(control, name)
+        if value != default and (not adaptive or (series and name == "first_step")):
+            steps = f"for method '{method}'" if adaptive else "with fixed steps"
+            raise ManipDynError(f"control.{name} must be {default} {steps}, got {value:g} s.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from numba.core import errors
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, is_compiled, plain_function
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.fingerprint import digest_of
 
 COMPILING = (
     errors.NumbaError,
@@ -50,7 +51,7 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
             fails or returns another shape than (m,).
     """
     if _number_of_arguments("rhs", function) == 2:
-        inner, rhs = _writing(function, len(y))
+        inner, rhs = _writing(function, values_in(function), len(y))
         try:
             shape = np.shape(inner(t, y.copy()))
         except Exception as error:
@@ -98,10 +99,21 @@ def checked_function(name: str, function: Any, signature: str, arguments: int) -
     """Return `function` as a numba function after checking its number of `arguments`."""
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} must be a function {signature}, got {_named(function)}.")
-    return _cached_jitted(function)
+    return _jitted(function, values_in(function))
 
 
-_cached_jitted = lru_cache(maxsize=256)(jitted)
+@lru_cache(maxsize=256)
+def _jitted(function: Any, values: str) -> Any:
+    """Return `function` as a numba function that contains the `values` that it refers to."""
+    return jitted(function)
+
+
+def values_in(function: Any) -> str:
+    """Return a digest of the values to which a Python function refers, or "" if it has none.
+
+    Compilation fixes these values. Those of a function that the user compiled are fixed already.
+    """
+    return digest_of(function) if isinstance(function, FunctionType) else ""
 
 
 def user_error(
@@ -199,8 +211,8 @@ def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
 
 
 @lru_cache(maxsize=256)
-def _writing(function: Any, size: int) -> tuple[Any, Any]:
-    """Compile ``f(t, y)``; return it and its in-place form for states (size,)."""
+def _writing(function: Any, values: str, size: int) -> tuple[Any, Any]:
+    """Compile ``f(t, y)``; return it and its in-place form for states (size,). See `_jitted`."""
     inner = checked_function("rhs", function, "f(t, y)", 2)
 
     @jitted

@@ -127,7 +127,7 @@ def simulate_by_adams(
         raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
     duration, rtol = positive("duration", duration, "s"), positive("rtol", rtol)
     tolerances = (rtol, rtol if atol is None else positive("atol", atol))
-    ends = [*(time for time in mechanism.switches if 0.0 < time < duration), duration]
+    ends = [*mechanism.switches_between(0.0, duration), duration]
     equations = [FirstOrder(mechanism)]
     samples = [(0.0, *equations[0].expanded(equations[0].y0))]
     reason = ""

@@ -190,6 +190,8 @@ class MechanismSimulation:
         if step is None:
             rtol = RTOL if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
+        elif rtol is not None or atol is not None:
+            raise ManipDynError(f"step must be None with rtol or atol, got {step!r} s.")
         if isinstance(METHODS.get(method), Rosenbrock):
             exact = Jacobian(linearized_rates, mechanism.freedoms, mass=True)
             options["jacobian"] = exact if jacobian is None else jacobian
@@ -440,12 +442,7 @@ class MechanismSimulation:
         memory, y = prepare_memory(
             self.mechanism, state.q, state.v, roles, angles, self._derivatives
         )
-        options = self._active | options
-        if options["step"] is not None:
-            options = options | {"step": end - state.t}
-            for name in ("rtol", "atol"):
-                options.pop(name, None)
-        solution = integrate(rates, (state.t, end), y, p=memory, **options)
+        solution = integrate(rates, (state.t, end), y, p=memory, **(self._active | options))
         q, v = np.empty((2, 1, self.mechanism.size))
         rows = solution.y_last[np.newaxis]
         if not solution.success or expand(rows, memory, q, v, np.zeros(2)) < 1:
@@ -454,7 +451,7 @@ class MechanismSimulation:
 
     def _solved(self, end: float) -> Solution:
         events = Events(needs_repartition, terminal=True, direction=1, tolerance=IMMEDIATE)
-        switches = [time for time in self.mechanism.switches if self.t < time < end]
+        switches = self.mechanism.switches_between(self.t, end)
         solution = integrate(
             rates,
             (self.t, end),
@@ -543,7 +540,7 @@ def simulate_mechanism(
             without `step`.
         atol: Absolute tolerance: m or Euler parameters for coordinates, and m/s or 1/s for their
             rates. Default: `rtol`.
-        step: Fixed step that replaces the tolerances, s.
+        step: Fixed step instead of tolerances, s.
         control: Step control.
 
     Returns:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from manip_dyn.core.checks import MOST_NANOSECONDS, Matrix, Vector, finite_array
+from manip_dyn.core.checks import MOST_NANOSECONDS, Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -154,7 +154,7 @@ def exceeds_limits(robot: Robot, efforts: Matrix) -> NDArray[np.bool_]:
 
 def held(robot: Robot, effort: ArrayLike) -> Schedule:
     """Return a schedule with one constant effort (n,)."""
-    return Schedule(robot, [0], [effort])
+    return Schedule(robot, [0], [finite_vector("effort", effort, robot.n)])
 
 
 @lru_cache(maxsize=32)

@@ -18,7 +18,7 @@ from manip_dyn.core.deprecation import renamed_attribute, warn_deprecated
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration import METHODS, Events, Method, StepControl
 from manip_dyn.integration.methods.method import HIGHEST_ORDER, LOWEST_ORDER, order_for
-from manip_dyn.integration.settings import checked_control
+from manip_dyn.integration.settings import check_step_limits, checked_control
 from manip_dyn.robot import Robot
 
 SMALLEST_TOLERANCE = 1e-20
@@ -70,11 +70,7 @@ class Integrator:
             )
         if self.control is not None:
             checked_control(self.control)
-            if self.control.first_step is not None and (not self.adaptive or self.series):
-                raise ManipDynError(
-                    f"control.first_step must be None for method '{self.solver.name}' without an "
-                    f"error estimate in use, got {self.control.first_step:g}."
-                )
+            check_step_limits(self.control, self.solver.name, self.adaptive, self.series)
 
     def _check_order(self) -> None:
         order: Any = self.order

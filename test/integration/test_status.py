@@ -139,6 +139,30 @@ def test_plain_functions_are_compiled():
     assert solution.y_last[0] == pytest.approx(np.exp(-2.0), rel=1e-7)
 
 
+@pytest.mark.parametrize("name", ["rhs", "events", "jacobian"])
+def test_values_that_a_function_refers_to_may_change_between_calls(name):
+    value = 2.0
+
+    def rate(t, y, p, out):
+        out[0] = -value * y[0]
+
+    def crossing(t, y, p, out):
+        out[0] = y[0] - 1.0 / value
+
+    def slope(t, y, p, out, by_time):
+        out[0, 0], by_time[0] = -value, 0.0
+
+    options = {
+        "rhs": {},
+        "events": {"events": crossing},
+        "jacobian": {"method": "rosenbrock_w", "jacobian": slope},
+    }[name]
+    for value in (2.0, 4.0, 2.0):  # noqa: B007
+        solution = md.integrate(rate, (0.0, 1.0), [1.0], rtol=1e-8, **options)
+        expected = 1.0 / value if name == "events" else np.exp(-value)
+        assert solution.y_last[0] == pytest.approx(expected, rel=1e-5)
+
+
 BAD = [
     (
         {"method": "rkdp78"},
@@ -182,7 +206,15 @@ BAD = [
     ),
     (
         {"method": "rk4", "step": 0.1, "control": md.StepControl(first_step=0.1)},
-        "first_step must be None without step control, got 0.1 s",
+        "control.first_step must be None with fixed steps, got 0.1 s",
+    ),
+    (
+        {"method": "rk4", "step": 0.1, "control": md.StepControl(max_step=0.01)},
+        "control.max_step must be inf with fixed steps, got 0.01 s",
+    ),
+    (
+        {"method": "rk4", "step": 0.1, "control": md.StepControl(min_step=0.01)},
+        "control.min_step must be 0.0 with fixed steps, got 0.01 s",
     ),
 ]
 BAD_CONTROL = [

@@ -381,6 +381,12 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
             lambda: simulate_mechanism(four_bar(), 1.0, control=1e-3),
             "control must be an md.StepControl",
         ),
+        (
+            lambda: simulate_mechanism(four_bar(), 1.0, step=1e-3, rtol=1e-6),
+            "step must be None with rtol or atol, got 0.001 s",
+        ),
+        (lambda: simulate_mechanism(switching_at(np.nan), 1.0), "mechanism.switches must be"),
+        (lambda: simulate_mechanism(switching_at("a"), 1.0), "mechanism.switches must be"),
         (lambda: simulate_mechanism("car", 1.0), "mechanism must be a Mechanism"),
         (lambda: stiff_pendulum().starting_at(np.ones(14)), "q must satisfy the constraints"),
         (lambda: stiff_pendulum().starting_at(np.full(14, np.nan)), "q "),
@@ -393,6 +399,12 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
 def test_invalid_arguments_are_rejected(create, message):
     with pytest.raises(md.ManipDynError, match=message):
         create()
+
+
+def switching_at(time):
+    mechanism = four_bar()
+    mechanism.switches.append(time)
+    return mechanism
 
 
 def mechanism_with(*joints):

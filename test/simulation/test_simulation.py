@@ -493,18 +493,21 @@ def test_a_law_is_compiled_again_if_a_value_that_it_uses_changes():
     np.testing.assert_allclose(fast.tau[0], 5.0 * slow.tau[0])
 
 
+@pytest.mark.parametrize("gain", ["settings.gain", "settings.motor.gain"])
 @pytest.mark.parametrize("is_new", [False, True])
-def test_a_law_is_compiled_again_if_an_attribute_of_a_module_changes(is_new):
+def test_a_law_is_compiled_again_if_an_attribute_of_a_module_changes(is_new, gain):
     robot, settings = md.load_robot("ibm7535"), ModuleType("settings")
+    settings.motor = ModuleType("motor")
+    owner = settings.motor if "motor" in gain else settings
 
     def defined():
         names = {"settings": settings}
-        exec("def law(t, q, v):\n    return -settings.gain * v", names)
+        exec(f"def law(t, q, v):\n    return -{gain} * v", names)
         return names["law"]
 
-    settings.gain, law = 1.0, defined()
+    owner.gain, law = 1.0, defined()
     slow = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], law, 0.1)
-    settings.gain = 5.0
+    owner.gain = 5.0
     fast = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], defined() if is_new else law, 0.1)
     np.testing.assert_allclose(fast.tau[0], 5.0 * slow.tau[0])
 

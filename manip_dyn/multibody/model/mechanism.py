@@ -256,6 +256,15 @@ class Mechanism:
             f"{self.constraints} constraints{more}, {self.freedoms} degrees of freedom)"
         )
 
+    def switches_between(self, start: float, end: float) -> list[float]:
+        """Return the times of `switches` between two times, s.
+
+        Raises:
+            ManipDynError: If a time is not a finite number.
+        """
+        times = finite_vector("mechanism.switches", self.switches, len(self.switches))
+        return times[(start < times) & (times < end)].tolist()
+
     def gradients(self, q: Vector) -> Matrix:
         """Return the gradients (k, N) of all constraints, including redundant ones, at q (N,)."""
         return self._evaluated(q)[1]
