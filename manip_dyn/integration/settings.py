@@ -39,11 +39,12 @@ class StepControl:
         estimate: ``"plain"`` or ``"scaled"``. The scaled error estimate of a Rosenbrock method is
             multiplied by (I - h gamma df/dy)^-1, which damps stiff components. Other methods
             ignore this setting.
-        first_step: First step, s, not for fixed steps and Taylor series. Default: estimated from the derivative.
-        min_step: Smallest step that the control plans, s, not for fixed steps. If the tolerances require a smaller
-            step, the integration ends with STEP_UNDERFLOW.
-        max_step: Largest step that the control plans, s, not for fixed steps. A step that ends at a stop may exceed it
-            by 1 %.
+        first_step: First step, s, not with fixed steps or Taylor series. Default: estimated from
+            the derivative.
+        min_step: Smallest step that the control plans, s, not with fixed steps. If the tolerances
+            require a smaller step, the integration ends with STEP_UNDERFLOW.
+        max_step: Largest step that the control plans, s, not with fixed steps. A step that ends at
+            a stop may exceed it by 1 %.
         inspection: Steps in which the derivative is evaluated at short intervals, to find forces
             that all stages missed. ``"quiet"``: all steps for effort laws of `simulate`, for
             mechanisms with user forces of time or position, and for functions that read the time

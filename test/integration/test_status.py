@@ -157,7 +157,7 @@ def test_values_that_a_function_refers_to_may_change_between_calls(name):
         "events": {"events": crossing},
         "jacobian": {"method": "rosenbrock_w", "jacobian": slope},
     }[name]
-    for value in (2.0, 4.0, 2.0):  # noqa: B007
+    for value in (2.0, 4.0, 2.0):
         solution = md.integrate(rate, (0.0, 1.0), [1.0], rtol=1e-8, **options)
         expected = 1.0 / value if name == "events" else np.exp(-value)
         assert solution.y_last[0] == pytest.approx(expected, rel=1e-5)
