@@ -48,6 +48,12 @@ def generate_launch_description():
                 description="position or velocity for trajectories and MoveIt, or effort",
                 choices=list(CONTROLLERS),
             ),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                description="Whether the simulator publishes /clock and the other nodes use it",
+                choices=["true", "false"],
+            ),
             OpaqueFunction(function=nodes),
         ]
     )
@@ -55,7 +61,8 @@ def generate_launch_description():
 
 def nodes(context):
     """Return the nodes, after checking that all required ROS packages are installed."""
-    check_known(("robot", "command"), context.argv, sys.argv, [Path(__file__).name])
+    names = ("robot", "command", "use_sim_time")
+    check_known(names, context.argv, sys.argv, [Path(__file__).name])
     check_installed("ros2_control.launch.py", *REQUIRED)
     robot, command = (LaunchConfiguration(name).perform(context) for name in ("robot", "command"))
     params_file = str(CONFIG / f"{robot}_controllers.yaml")
@@ -63,15 +70,17 @@ def nodes(context):
         CONFIG / f"{robot}.urdf.xacro", xacro_args={"command": CLAIMED[command]}
     ).urdf
     description = {"robot_description": ParameterValue(text, value_type=str)}
+    simulated = LaunchConfiguration("use_sim_time").perform(context) == "true"
+    clock = {"use_sim_time": simulated}
     controllers = ["joint_state_broadcaster", CONTROLLERS[command]]
     return [
-        node("robot_state_publisher", "robot_state_publisher", parameters=[description]),
-        node("controller_manager", "ros2_control_node", parameters=[params_file]),
+        node("robot_state_publisher", "robot_state_publisher", parameters=[description, clock]),
+        node("controller_manager", "ros2_control_node", parameters=[params_file, clock]),
         node("controller_manager", "spawner", arguments=controllers),
         node(
             "manip_dyn",
             "simulator_node",
-            parameters=[params_file],
+            parameters=[params_file, {"publish_clock": simulated}],
             remappings=PRIVATE_TOPICS,
             on_exit=Shutdown(),
         ),

@@ -1,7 +1,8 @@
 """Run the arm under ros2_control and store the outcomes.
 
 ``python test/ros/record_ros2_control.py docs`` requires a workspace with manip_dyn and the
-packages of docs/ros2_control.md. Names after the folder select runs.
+packages of docs/ros2_control.md. Names after the folder select runs; NAME#2 repeats a run and
+stores both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 sys.path.append(str(Path(__file__).parents[1]))  # the helpers of all tests
@@ -36,12 +38,14 @@ from controller_manager_msgs.srv import (
     SwitchController,
 )
 from diagnostic_msgs.msg import DiagnosticArray
-from harness import Ros
+from harness import LATCHED, Ros
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from ros2_control_page import updated_page
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 import manip_dyn as md
@@ -52,6 +56,7 @@ PACKAGES = (
     "controller_manager",
     "joint_trajectory_controller",
     "joint_state_topic_hardware_interface",
+    "robot_state_publisher",
 )
 """Packages whose versions are stored."""
 STATUS = {4: "succeeded", 5: "canceled", 6: "aborted"}
@@ -62,6 +67,8 @@ AMPLITUDE = 0.6
 """Displacement of every joint by a trajectory, rad."""
 AT_REST = 0.01
 """Highest joint speed of an arm at rest, rad/s."""
+ARRIVED = 1e-3
+"""Largest joint error of an arm at its goal, rad."""
 SUCCESSORS = (
     "second_trajectory_controller",
     "forward_position_controller",
@@ -73,7 +80,7 @@ EXCESS = 0.1
 
 
 @contextmanager
-def installed_at(rate, edit=lambda content: None):
+def installed_at(rate, edit):
     """Install manip_dyn with its configuration at a rate, Hz, in front of the workspace."""
     with tempfile.TemporaryDirectory() as folder:
         prefix, source = Path(folder), Path(get_package_prefix("manip_dyn"))
@@ -97,12 +104,13 @@ def installed_at(rate, edit=lambda content: None):
 class Arm:
     """The processes of a launch line, and a client of the controllers."""
 
-    def __init__(self, ros, robot, command, environment, log):
+    def __init__(self, ros, robot, command, arguments, environment, log):
         """Launch the nodes."""
         self.ros, self.robot = ros, md.load_robot(robot)
+        self._simulated_time = SIMULATED_TIME in arguments
         line = ["ros2", "launch", "manip_dyn", "ros2_control.launch.py"]
         self.process = subprocess.Popen(
-            [*line, f"robot:={robot}", f"command:={command}"],
+            [*line, f"robot:={robot}", f"command:={command}", *arguments],
             env=environment,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -114,14 +122,18 @@ class Arm:
         )
         self.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
         self.reports = ros.listen(DiagnosticArray, "/diagnostics")
+        self.frames = {}
+        for topic, qos in (("/tf", 100), ("/tf_static", LATCHED)):
+            ros.probe.create_subscription(TFMessage, topic, self._on_frames, qos)
         self.controller = {
             "position": "joint_trajectory_controller",
             "velocity": "velocity_trajectory_controller",
             "effort": "forward_effort_controller",
         }[command]
         if command == "effort":
-            self.efforts = ros.probe.create_publisher(
-                Float64MultiArray, f"{self.controller}/commands", QoSProfile(depth=1)
+            self.efforts, self.direct = (
+                ros.probe.create_publisher(Float64MultiArray, topic, QoSProfile(depth=1))
+                for topic in (f"{self.controller}/commands", "simulator/commands")
             )
         else:
             topic = f"{self.controller}/controller_state"
@@ -154,6 +166,10 @@ class Arm:
     def _on_error(self, message):
         self.errors.append(np.abs(message.error.positions).max())
 
+    def _on_frames(self, message):
+        for transform in message.transforms:
+            self.frames[transform.child_frame_id] = transform
+
     def is_active(self):
         """Return whether the controller of the launch line is active."""
         response = self.ros.call(ListControllers, "controller_manager/list_controllers")
@@ -165,9 +181,19 @@ class Arm:
         return self.states[-1][1]
 
     @property
+    def error(self):
+        """The largest distance of a joint from the goal, rad."""
+        return float(np.abs(self.q - self.goal).max())
+
+    @property
     def speed(self):
         """The latest joint speed, rad/s."""
         return float(np.abs(self.states[-1][2]).max())
+
+    @property
+    def now(self):
+        """The time of the simulator's stamps, s: wall-clock time, or that of the latest state."""
+        return self.states[-1][0] if self._simulated_time else time.time()
 
     def lowest_share(self):
         """Return the lowest `real_time_share` that the simulator reported."""
@@ -209,9 +235,9 @@ class Arm:
         self.ros.until(halfway, "the arm does not move", 20.0)
 
     def until_rest(self, start):
-        """Wait until the arm is at rest; return its motion before and after a wall-clock time.
+        """Wait until the arm is at rest; return its motion before and after a time of its stamps.
 
-        Stamps of the simulator are wall-clock times, so states that arrive late do not matter.
+        Stamps do not depend on when states arrive.
         """
         self.ros.until(lambda: self.speed < AT_REST, "the arm does not come to rest", 20.0)
         self.ros.spin(0.5)
@@ -236,10 +262,10 @@ class Arm:
         return {v.key: v.value for v in reported()[-1].values}["state"]
 
     def kill_manager(self):
-        """Kill the controller manager (-9); return the wall-clock time."""
+        """Kill the controller manager (-9); return the time."""
         pid = child_of(self.process.pid, "ros2_control_node")
         os.kill(pid, signal.SIGKILL)
-        return time.time()
+        return self.now
 
 
 def child_of(pid, name):
@@ -255,10 +281,31 @@ def goals(arm):
         answer = arm.result(arm.send(sign * AMPLITUDE))
         # The error is NaN until the first trajectory if no state arrived before the activation.
         largest = max((error for error in arm.errors if np.isfinite(error)), default=np.nan)
+        at_end, end, deadline = arm.error, time.monotonic(), time.monotonic() + 10.0
+        while arm.error > ARRIVED and time.monotonic() < deadline:
+            arm.ros.spin(0.01)
+        delay = round(time.monotonic() - end, 3) if arm.error <= ARRIVED else None
         arm.ros.spin(0.5)
-        final = float(np.abs(arm.q - arm.goal).max())
-        rows.append({**answer, "largest_error": number(largest), "final_error": number(final)})
+        errors = {"largest_error": largest, "error_at_end": at_end, "final_error": arm.error}
+        errors = {name: number(error) for name, error in errors.items()}
+        rows.append({**answer, **errors, "arrival_after_s": delay})
     return rows
+
+
+def frames(arm):
+    """Pose of the tip by the `tf` of robot_state_publisher, compared with the model's."""
+    arm.ros.until(lambda: arm.robot.tip in arm.frames, "no transforms", 20.0)
+    arm.ros.spin(1.0)
+    pose, name = np.eye(4), arm.robot.tip
+    while name in arm.frames:
+        transform = arm.frames[name].transform
+        parent = np.eye(4)
+        r, p = transform.rotation, transform.translation
+        parent[:3, :3] = Rotation.from_quat([r.x, r.y, r.z, r.w]).as_matrix()
+        parent[:3, 3] = p.x, p.y, p.z
+        pose, name = parent @ pose, arm.frames[name].header.frame_id
+    expected = md.customize(arm.robot).forward_kinematics(arm.q)
+    return {"transforms": len(arm.frames), "error": float(np.abs(pose - expected).max())}
 
 
 def number(value):
@@ -271,7 +318,7 @@ def violations(arm):
     names = arm.robot.joint_names
     tolerances = [JointTolerance(name=name, position=1e-9, velocity=1e-9) for name in names]
     path = arm.result(arm.send(-AMPLITUDE, path_tolerance=tolerances))
-    arm.until_rest(time.time())
+    arm.until_rest(arm.now)
     tolerances = [JointTolerance(name=name, position=1e-15) for name in names]
     goal = FollowJointTrajectory.Goal()
     goal.goal_time_tolerance.nanosec = 200_000_000
@@ -287,7 +334,7 @@ def cancelled(arm):
     """A trajectory that is cancelled in its middle."""
     handle = arm.send(-AMPLITUDE)
     arm.until_fast()
-    start = time.time()
+    start = arm.now
     handle.cancel_goal_async()
     return {**arm.result(handle), **arm.until_rest(start)}
 
@@ -296,7 +343,7 @@ def deactivated(arm):
     """A trajectory whose controller is deactivated in its middle, and its restart."""
     handle = arm.send(AMPLITUDE)
     arm.until_fast()
-    start = time.time()
+    start = arm.now
     switch(arm, deactivate_controllers=[arm.controller])
     outcome = {**arm.result(handle), **arm.until_rest(start)}
     switch(arm, activate_controllers=[arm.controller])
@@ -311,7 +358,7 @@ def switched(arm):
         load(arm, successor)
         handle = arm.send(AMPLITUDE if len(rows) % 2 else -AMPLITUDE)
         arm.until_fast()
-        start, position = time.time(), arm.q
+        start, position = arm.now, arm.q
         switch(arm, activate_controllers=[successor], deactivate_controllers=[arm.controller])
         rows[successor] = {
             **arm.result(handle),
@@ -357,17 +404,30 @@ def held(arm):
     publish(arm, efforts, 2.0)
     drift = float(np.abs(arm.q - start).max())
     publish(arm, efforts * (1.0 + EXCESS), 0.1)
-    silent = arm.q.copy()
+    silent, end = arm.q.copy(), len(arm.states)
     arm.ros.spin(2.0)
     moved = float(np.abs(arm.q - silent).max())
-    return {"drift": drift, "moved_in_silence": moved, "simulator": arm.condition()}
+    fastest = max(float(np.abs(v).max()) for _, _, v in arm.states[end:])
+    condition = arm.condition()
+    return {
+        "drift": drift,
+        "moved_in_silence": moved,
+        "fastest_in_silence": fastest,
+        "simulator": condition,
+    }
 
 
-def publish(arm, efforts, duration):
-    """Publish constant efforts at 100 Hz."""
+def direct(arm):
+    """Efforts that are published to the simulator without a controller; then silence."""
+    publish(arm, weight(arm) * (1.0 + EXCESS), 0.3, arm.direct)
+    return {**arm.until_rest(arm.now), "simulator": arm.condition()}
+
+
+def publish(arm, efforts, duration, publisher=None):
+    """Publish constant efforts at 100 Hz, by default to the controller."""
     end = time.monotonic() + duration
     while time.monotonic() < end:
-        arm.efforts.publish(Float64MultiArray(data=list(map(float, efforts))))
+        (publisher or arm.efforts).publish(Float64MultiArray(data=list(map(float, efforts))))
         arm.ros.spin(0.01)
 
 
@@ -381,6 +441,11 @@ def killed_in_motion(arm):
 def no_gains(content):
     """Remove the gains of the velocity controller."""
     del content["velocity_trajectory_controller"]["ros__parameters"]["gains"]
+
+
+def speed_limits(content):
+    """Brake the arm beyond its speed limits."""
+    content["/**/simulator"]["ros__parameters"]["speed_limits"] = "brake"
 
 
 def lockstep(content):
@@ -403,31 +468,63 @@ def successors(content):
 
 TRAJECTORIES = {
     "goals": goals,
+    "frames": frames,
     "violations": violations,
     "cancelled": cancelled,
     "deactivated": deactivated,
     "killed": killed,
 }
 EFFORTS = {"held": held, "killed": killed_in_motion}
+SIMULATED_TIME = "use_sim_time:=true"
+
+
+class Run(NamedTuple):
+    """A launch line, its configuration and the experiments with the arm."""
+
+    robot: str
+    command: str
+    rate: int
+    cases: dict
+    edit: object = None
+    arguments: tuple = ()
+
+    @property
+    def variant(self):
+        """The difference from the shipped configuration, apart from the rate."""
+        edit = self.edit.__name__.replace("_", " ") if self.edit else ""
+        return ", ".join(filter(None, (edit, "simulated time" if self.arguments else "")))
+
+
 RUNS = {
-    **{f"position_{rate}": ("ur5", "position", rate, TRAJECTORIES) for rate in (100, 500, 1000)},
-    **{f"effort_{rate}": ("pa10", "effort", rate, EFFORTS) for rate in (100, 500, 1000)},
-    "velocity_500": ("ur5", "velocity", 500, {"goals": goals, "killed": killed}),
-    "velocity_500_without_gains": ("ur5", "velocity", 500, {"goals": goals}, no_gains),
-    "lockstep_500": ("ur5", "position", 500, {"goals": goals}, lockstep),
-    "switched_500": ("ur5", "position", 500, {"switched": switched}, successors),
+    **{
+        f"position_{rate}": Run("ur5", "position", rate, TRAJECTORIES) for rate in (100, 500, 1000)
+    },
+    **{f"effort_{rate}": Run("pa10", "effort", rate, EFFORTS) for rate in (100, 500, 1000)},
+    "effort_500_speed_limits": Run("pa10", "effort", 500, {"held": held}, speed_limits),
+    "effort_500_direct": Run("pa10", "effort", 500, {"direct": direct}),
+    "velocity_500": Run("ur5", "velocity", 500, {"goals": goals, "killed": killed}),
+    "velocity_500_without_gains": Run("ur5", "velocity", 500, {"goals": goals}, no_gains),
+    "lockstep_500": Run("ur5", "position", 500, {"goals": goals}, lockstep),
+    "switched_500": Run("ur5", "position", 500, {"switched": switched}, successors),
+    **{
+        f"position_{rate}_simulated_time": Run(
+            "ur5", "position", rate, TRAJECTORIES, arguments=(SIMULATED_TIME,)
+        )
+        for rate in (100, 500, 1000)
+    },
 }
 
 
 def run(name):
     """Return the outcome of a run."""
-    robot, command, rate, cases, *edits = RUNS[name]  # at most one edit
+    robot, command, rate, cases, edit, arguments = entry = RUNS[name]
+    load = [os.getloadavg()[0]]
     with (
-        installed_at(rate, *edits) as environment,
+        installed_at(rate, edit or (lambda content: None)) as environment,
         tempfile.TemporaryFile("w+") as log,
         Ros() as ros,
     ):
-        arm = Arm(ros, robot, command, environment, log)
+        arm = Arm(ros, robot, command, arguments, environment, log)
         outcomes = {}
         try:
             arm.until_active()
@@ -447,7 +544,8 @@ def run(name):
         "robot": robot,
         "command": command,
         "rate": rate,
-        "variant": " ".join(edit.__name__ for edit in edits).replace("_", " "),
+        "variant": entry.variant,
+        "load": [*load, os.getloadavg()[0]],
         "lowest_real_time_share": share,
         "cases": outcomes,
         "log": summary(text),
@@ -473,7 +571,6 @@ def environment():
         "commit": commit(),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
         "packages": {
             name: ElementTree.parse(share / "package.xml").findtext("version")
             for name, share in shares.items()
@@ -487,6 +584,7 @@ if __name__ == "__main__":
     stored = json.loads(file.read_text())["runs"] if file.exists() else {}
     data = {**environment(), "runs": stored}
     for name in names or RUNS:
-        data["runs"][name] = run(name)
+        kind = name.split("#")[0]  # a repeated run is stored under another name, as in "NAME#2"
+        data["runs"][name] = run(kind)
         file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     page.write_text(updated_page(page.read_text(encoding="utf-8"), data), encoding="utf-8")

@@ -228,6 +228,17 @@ def test_ros2_control_starts_with_the_simulator(launched, robot, command, contro
         launched("ros2_control", rviz="true")
 
 
+@pytest.mark.parametrize("simulated", ["true", "false"])
+def test_ros2_control_follows_the_clock_of_the_simulator_on_request(launched, simulated):
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    nodes = launched("ros2_control", use_sim_time=simulated)
+    states, manager, _, simulator = ("".join(parameters(node)) for node in nodes)
+    assert f"use_sim_time: {simulated}" in states
+    assert f"use_sim_time: {simulated}" in manager
+    assert f"publish_clock: {simulated}" in simulator
+    assert "use_sim_time" not in simulator
+
+
 # ------------------------------------------------------------------ ros2_control
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
 @pytest.mark.parametrize("command", ["position", "velocity", "effort", "position velocity"])
