@@ -131,10 +131,7 @@ class Arm:
             "effort": "forward_effort_controller",
         }[command]
         if command == "effort":
-            self.efforts, self.direct = (
-                ros.probe.create_publisher(Float64MultiArray, topic, QoSProfile(depth=1))
-                for topic in (f"{self.controller}/commands", "simulator/commands")
-            )
+            self.efforts = self.publisher(f"{self.controller}/commands")
         else:
             topic = f"{self.controller}/controller_state"
             ros.probe.create_subscription(
@@ -142,6 +139,10 @@ class Arm:
             )
             action = f"{self.controller}/follow_joint_trajectory"
             self.client = ActionClient(ros.probe, FollowJointTrajectory, action)
+
+    def publisher(self, topic):
+        """Return a publisher of efforts."""
+        return self.ros.probe.create_publisher(Float64MultiArray, topic, QoSProfile(depth=1))
 
     def until_active(self):
         """Wait until the arm moves on command."""
@@ -419,7 +420,8 @@ def held(arm):
 
 def direct(arm):
     """Efforts that are published to the simulator without a controller; then silence."""
-    publish(arm, weight(arm) * (1.0 + EXCESS), 0.3, arm.direct)
+    publisher = arm.publisher("simulator/commands")  # this makes it a second commander
+    publish(arm, weight(arm) * (1.0 + EXCESS), 0.3, publisher)
     return {**arm.until_rest(arm.now), "simulator": arm.condition()}
 
 
@@ -545,6 +547,7 @@ def run(name):
         "command": command,
         "rate": rate,
         "variant": entry.variant,
+        "commit": commit(),
         "load": [*load, os.getloadavg()[0]],
         "lowest_real_time_share": share,
         "cases": outcomes,
@@ -565,10 +568,9 @@ def summary(text):
 
 
 def environment():
-    """Return versions, commit and machine."""
+    """Return versions and machine."""
     shares = {name: Path(get_package_share_directory(name)) for name in PACKAGES}
     return {
-        "commit": commit(),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "packages": {
