@@ -50,6 +50,7 @@ from manip_dyn.planning.minimum_time.planner import straight_plan as straight_pl
 from manip_dyn.planning.minimum_time.refinement import CoarseSearch as CoarseSearch
 from manip_dyn.planning.minimum_time.refinement import random_swings as random_swings
 from manip_dyn.planning.minimum_time.refinement import swings as swings
+from manip_dyn.planning.minimum_time.search import ExtremalSearch as ExtremalSearch
 from manip_dyn.planning.minimum_time.search import MotionSearch as MotionSearch
 from manip_dyn.planning.minimum_time.splines import Ends as Ends
 from manip_dyn.planning.minimum_time.splines import Spline as Spline

@@ -326,6 +326,8 @@ SETTINGS = (
     DetectionSettings(between=0.98),
     DetectionSettings(position=3e-6),
     DetectionSettings(brief=0),
+    DetectionSettings(between=0.98, speed=2e-5),
+    DetectionSettings(brief=64),
 )
 """Settings in order of trial."""
 

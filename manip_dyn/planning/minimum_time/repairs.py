@@ -1,8 +1,7 @@
 """Repairs of switching structures whose extremals violate a condition.
 
-The docstrings state how many random goals each repair recovers. The 600 goals are 84 for each of
-the five two-joint arms in `manip_dyn.bench.random_arms.KNOWN` and 5 for each of 36 random arms,
-planned for up to 3 s. The 1,000 goals are 200 for each of these two-joint arms.
+The docstrings state how many random goals each repair recovers: of 1,050 goals of the arms in
+`manip_dyn.bench.random_arms.KNOWN`, and of 300 goals of 60 random arms (seeds 8101, 8102, 9001).
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching
 
     The first structures have the signs of the switching functions at the ends, the others the
     opposite signs, because the switching functions are only approximate there. This repair
-    recovers 2 of 600 random goals (0.3 %).
+    recovers 2 of 1,050 and 1 of 300 goals.
     """
     t_final, arcs = switching.t_final, switching.arcs()
     for side in (-1.0, 1.0):
@@ -150,7 +149,7 @@ function is zero again after three times the time to the limit."""
 def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures in which efforts that exceed their limits at ends of arcs are full.
 
-    This repair recovers 7 of 600 random goals (1.2 %).
+    This repair recovers 5 of 1,050 and 2 of 300 goals.
     """
     rows = switching.rows()
     for index, (_, effort, control) in enumerate(rows):
@@ -186,6 +185,57 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
 SINGULAR_FRACTION = 0.6
 """Initial length of a singular arc, relative to the interval with the wrong sign."""
 
+LEFT, TOUCHED, RETURNED = 0.4, 0.8, 2.9
+"""Times between the jump of the required effort and the start of a lift-off, its contact point and
+its end, over the length of the violation."""
+
+
+def with_lift_offs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield structures in which a joint leaves a position limit that its effort cannot hold.
+
+    The required effort jumps above its limit and falls below it later, or the reverse. The joint
+    leaves the limit with a pulse, touches it once at full effort, and returns, braked by a pulse.
+    If the required effort changed linearly, a joint without a contact point would return after
+    three times the length of the violation. This repair recovers 4 of 1,050 and 1 of 300
+    goals.
+    """
+    rows = switching.rows()
+    for index, (_, effort, held) in enumerate(rows):
+        if held.kind != Kind.POSITION:
+            continue
+        last = _last(switching, index)
+        here = np.flatnonzero((along.arcs > index) & (along.arcs <= last))
+        loads, times = along.normalized_efforts[here, effort], along.times[here]
+        weak = np.flatnonzero(np.abs(loads) > FULL_EFFORT)
+        for run in np.split(weak, np.flatnonzero(np.diff(weak) > 1) + 1) if weak.size else []:
+            a, b = int(run[0]), int(run[-1])
+            is_first, is_last = a == 0, b == len(here) - 1
+            rises = is_first or times[a] == times[a - 1]
+            if rises == (is_last or times[b] == times[b + 1]):
+                continue
+            if rises:
+                t, peak, room = times[a], loads[a], _passing(times[a:], loads[a:])
+            else:
+                t, peak, room = times[b], loads[b], _passing(times[b] - times[b::-1], loads[b::-1])
+            push, away, brief = full(peak), full(-peak), (abs(peak) - 1.0) * room
+            delays = -LEFT * room, -0.5 * LEFT * room, RETURNED * room - brief, RETURNED * room
+            side, changed = 1.0 if rises else -1.0, list(rows)
+            knots = sorted(float(t + side * delay) for delay in delays)
+            pulses = [
+                (knot, effort, control)
+                for knot, control in zip(knots, (away, push, away, held), strict=True)
+            ]
+            if is_first:
+                pulses[:2] = []
+                changed[index] = (float(t - brief), effort, push)
+            elif is_last:
+                pulses[2:] = []
+                if last < len(rows):
+                    changed[last] = (float(t + brief), *rows[last][1:])
+            contact = Control(Kind.CONTACT_POSITION, held.direction)
+            touched = float(t + side * TOUCHED * room), effort, contact
+            yield assembled(switching.controls, [*changed, *pulses, touched], switching.t_final)
+
 
 def _passing(times: Vector, loads: Vector) -> float:
     """Return the time, s, for which an effort exceeds its limit from the first sample on."""
@@ -218,7 +268,7 @@ def with_speed_arcs(robot: Robot, along: Trajectory, switching: Switching) -> It
 
     The arc replaces a contact point, precedes a smooth entry or follows a smooth exit. It contains
     the samples at which the switching function of that effort has the wrong sign. This repair
-    recovers 2 of 600 random goals (0.3 %) at contact points, and 1 of 1,000 others at an entry.
+    recovers 2 of 1,050 and 1 of 300 goals.
     """
     arcs, rows = switching.arcs(), switching.rows()
     for k, (t, joint, value) in enumerate(rows):
@@ -266,8 +316,8 @@ def with_singular_arcs(along: Trajectory, switching: Switching) -> Iterator[Swit
     """Yield the structure with singular arcs around switches with slopes of the wrong sign.
 
     The switching function then has the wrong sign on both sides of the switch: full efforts
-    approximate a singular arc that is too brief for the grid. This repair recovers 3 of 200 goals
-    of 40 other random arms (1.5 %).
+    approximate a singular arc that is too brief for the grid. This repair recovers 1 of 1,050 and
+    5 of 300 goals.
     """
     removed, added = set[int](), list[tuple[float, int, Control]]()
     arcs, here = switching.arcs(), refined_arcs(along)
@@ -295,5 +345,6 @@ def repaired(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[
     """Yield the structures of all repairs of an extremal."""
     yield from with_singular_arcs(along, switching)
     yield from with_saturated_ends(along, switching)
+    yield from with_lift_offs(along, switching)
     yield from with_speed_arcs(robot, along, switching)
     yield from with_end_arcs(along, switching)

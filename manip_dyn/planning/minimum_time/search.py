@@ -96,19 +96,21 @@ class ExtremalSearch:
         The list is empty if Newton's method fails for the structure. `shots` is the maximum number
         of shots.
         """
-        trail, self._shooter.shots = list[Candidate](), shots
+        trail, keys = list[Candidate](), set[tuple]()
+        self._shooter.shots = shots
         for _ in range(REVISIONS):
             candidate = self._extremal(switching, guess)
             if candidate is None and trail:
                 candidate = self._extremal(switching, _guess_near(trail[-1], guess))
-            if candidate is None:
+            if candidate is None or candidate.extremal.switching.key() in keys:
                 break
             trail.append(candidate)
             proof = candidate.certificate
             if proof.margin > 0.0 and proof.singular_effort <= FULL_EFFORT:
                 break
             changed = revised(candidate.trajectory, candidate.extremal.switching)
-            if changed.key() == switching.key():
+            keys |= {switching.key(), candidate.extremal.switching.key()}
+            if changed.key() in keys:
                 break
             switching = changed
         return trail

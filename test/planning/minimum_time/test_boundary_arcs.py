@@ -9,6 +9,9 @@ import manip_dyn as md
 from manip_dyn.bench import random_arms
 
 RARE = {
+    "lift-off at the start of an arc": ("extending", [1.844, 0.317], [-0.017, 0.082]),
+    "lift-off within an arc": ("hanging", [0.232, -0.037], [1.436, -0.994]),
+    "lift-off instead of a short arc": ("hanging", [0.401, -1.023], [-0.913, 0.179]),
     "lift-off that the grid shows": ("hanging", [0.28, 0.245], [1.665, -1.027]),
     "arc instead of a contact point": ("ibm7535", [2.286, 1.266], [-1.295, 1.682]),
     "switch within the last cell": ("hanging", [-0.429, -0.169], [-0.04, 1.144]),

@@ -7,6 +7,7 @@ import manip_dyn as md
 
 CASES = {
     "brief final arc": ([-2.685, -3.029], [0.502, -1.941]),
+    "brief singular arc and brief touch of a speed limit": ([-2.964, -2.361], [1.072, 0.925]),
     "coarse grid violates a limit": ([-1.116, -2.169], [3.089, 2.634]),
 }
 """Start and goal of the robot rr; regressions of the search for certified motions."""

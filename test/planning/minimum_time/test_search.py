@@ -8,6 +8,7 @@ from extremals import check
 
 import manip_dyn as md
 from manip_dyn.bench import random_arms, random_goals
+from manip_dyn.planning import ExtremalSearch
 from manip_dyn.studies import fan2003, report
 
 COLLOCATION = [
@@ -21,6 +22,9 @@ COLLOCATION = [
 ]
 """Robot, start, goal and the best of six local minima of CasADi + IPOPT, Hermite-Simpson with 200
 intervals, s. Earlier searches returned 1.834, 2.004, None, 0.363, 0.3134, None and 0.4193."""
+
+RECURRING = [3.104062, 1.766772], [-0.090885, -0.48614]
+"""Start and goal of the robot rr between which the revision of a structure recurs."""
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +158,21 @@ def test_a_solution_that_has_not_converged_does_not_show_whether_the_optimum_is_
     assert plan.status == "uncertified"
     assert plan.is_unique is None
     assert "not unique" not in plan.reason
+
+
+def test_the_revision_of_a_structure_that_recurs_ends(monkeypatch):
+    """Two structures, each of which is the revision of the other, were solved twice."""
+    trails, original = [], ExtremalSearch._revised
+
+    def recorded(self, *arguments):
+        trails.append(original(self, *arguments))
+        return trails[-1]
+
+    monkeypatch.setattr(ExtremalSearch, "_revised", recorded)
+    md.plan_minimum_time(md.load_robot("rr"), *RECURRING, budget=None)
+    keys = [[candidate.extremal.switching.key() for candidate in trail] for trail in trails]
+    assert max(map(len, keys)) > 1
+    assert all(len(set(row)) == len(row) for row in keys)
 
 
 def test_the_exhaustive_argument_is_deprecated():
