@@ -59,6 +59,20 @@ def test_compiled_loop_matches_the_executor(plans, name, condition):
     np.testing.assert_allclose(fast.v, slow.v, atol=1e-9)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_feedback_respects_speed_limits(compiled):
+    """Regression: a position error of 1 rad caused 2.3 times the speed limit."""
+    robot = md.load_robot("ur5")
+    goal = np.array([0.3, -1.2, 0.9, -0.4, 0.5, 0.1])
+    standing = md.plan_zero_net_work(robot, goal, goal)
+    plan = dataclasses.replace(standing, q0=goal + np.eye(6)[5])
+    conditions = Conditions(duration=2.0)
+    run = execute(plan, conditions, md.Tuning(off_plan=np.inf), compiled=compiled)
+    fastest = np.abs(run.v / robot.v_max).max()
+    assert 0.99 < fastest < 1.001
+    assert np.abs(run.q[-1] - goal).max() < 1e-3
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_scaled_masses_match_a_simulation_of_the_scaled_robot(plans, name):
     """Compare with a `Simulation` of the scaled robot in closed loop with an executor."""

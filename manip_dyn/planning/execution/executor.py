@@ -368,7 +368,10 @@ class PlanExecutor:
         correction = self._zero - self.disturbance
         early = self._adapts and self.record.is_starting  # an early error shows the delay
         if not early or error < EARLY * self._tuning.off_plan:
-            correction = correction + self._feedback.correction(*measured, q_ref, v_ref)
+            delay = self._estimate.delay
+            errors = measured[1] - v_ref + self._filter.change(delay)
+            ahead = self._followed.ahead(t + delay, self._period, errors)
+            correction = correction + self._feedback.correction(*measured, q_ref, v_ref, ahead)
         if self._followed.is_over(t):
             correction = correction - self._breakaway.efforts(
                 measured[0] - q_ref,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,11 +97,21 @@ class ErrorFilter:
         self.inertia = customize(robot).unchecked.mass_matrix(q).diagonal()
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
         self._errors: Vector | None = None
-        self.effort_noise = 0.0
+        self._before: Vector | None = None  # velocity errors of the previous period
+        self._lag, self.effort_noise = 0.0, 0.0
 
     def reset(self) -> None:
         """Discard the stored errors, because the reference changes."""
-        self._errors = None
+        self._errors = self._before = None
+
+    def change(self, delay: float) -> Vector:
+        """Return the expected change (n,) of the velocity errors until efforts act.
+
+        The errors continue to grow for the delay of the commands (s), and the lag of the filter.
+        """
+        if self._errors is None or self._before is None:
+            return self._zero
+        return (self._lag + delay) / self._period * (self._errors[1] - self._before)
 
     def state(
         self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector, noise: Matrix
@@ -124,6 +134,8 @@ class ErrorFilter:
         if POSITION_NOISE * tuning.off_plan < noise[0].max():
             periods = max(periods, 0.5 * self._most)
         self.effort_noise = ratio / math.sqrt(max(2.0 * periods, 1.0))
+        self._before = None if self._errors is None else self._errors[1]
+        self._lag = (max(periods, 1.0) - 1.0) * self._period
         if self._errors is None or periods < 1.0:
             self._errors = errors
             return q, v
@@ -131,6 +143,20 @@ class ErrorFilter:
         predicted = self._errors + np.array([self._period * self._errors[1], self._zero])
         self._errors = predicted + (errors - predicted) / periods
         return q_ref + self._errors[0], v_ref + self._errors[1]
+
+
+class Ahead(NamedTuple):
+    """Prediction for the period in which the next efforts act.
+
+    Attributes:
+        v: Velocities of the joints (n,) at its start without feedback, rad/s or m/s.
+        a: Accelerations of the reference (n,), rad/s^2 or m/s^2.
+        duration: Duration, s.
+    """
+
+    v: Vector
+    a: Vector
+    duration: float
 
 
 class Feedback:
@@ -141,6 +167,13 @@ class Feedback:
     efforts that produce it at the measured state, minus those for zero acceleration at the
     reference.
 
+    The feedback accelerates no joint beyond its speed limit w. The efforts act for a period h. At
+    its start, the joint is predicted to move at v. Its acceleration, including that of the
+    reference, is at most (w - v) / h. If v exceeds w, it is at most -D (v - w), because a delay of
+    the commands limits this gain. The same holds in the other direction. Therefore, with an exact
+    prediction, no speed below the limit exceeds it, and an excess decays like exp(-D t). The bound
+    has no effect on a joint without errors, whose reference satisfies the limit.
+
     Attributes:
         sum: Integral of the position error (n,), rad s or m s.
         saturated: Whether the last efforts were clipped.
@@ -149,10 +182,12 @@ class Feedback:
     def __init__(self, robot: Robot, tuning: Tuning):
         """Start with a zero integral."""
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
+        self._fastest = robot.v_max
         self._kernels = customize(robot).unchecked
         self._tuning = tuning
         self.sum = np.zeros(robot.n)
         self.saturated = False
+        self._slowed = np.zeros(robot.n, dtype=bool)  # joints at their speed limits
 
     def acceleration(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
         """Return the desired accelerations (n,) of the feedback at the state (q, v)."""
@@ -163,20 +198,39 @@ class Feedback:
             + tuning.integral * self.sum
         )
 
-    def correction(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
-        """Return the correction (n,) to the efforts of the reference."""
+    def correction(
+        self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector, ahead: Ahead
+    ) -> Vector:
+        """Return the correction (n,) to the efforts of the reference, within the speed limits.
+
+        Args:
+            q: Measured positions (n,), rad or m.
+            v: Measured velocities (n,), rad/s or m/s.
+            q_ref: Positions of the reference (n,).
+            v_ref: Velocities of the reference (n,).
+            ahead: Prediction for the period in which the efforts act.
+        """
         efforts = self._kernels.inverse_dynamics
-        desired = self.acceleration(q, v, q_ref, v_ref)
+        desired = self._within_speeds(self.acceleration(q, v, q_ref, v_ref), ahead)
         return efforts(q, v, desired) - efforts(q_ref, v_ref, self._zero)
+
+    def _within_speeds(self, desired: Vector, ahead: Ahead) -> Vector:
+        """Limit the desired accelerations (n,) to respect the speed limits; see `Feedback`."""
+        low, high = self._fastest + ahead.v, self._fastest - ahead.v
+        quick, slow = 1.0 / ahead.duration, self._tuning.damping
+        low, high = (slack * np.where(slack > 0.0, quick, slow) for slack in (low, high))
+        limited = np.minimum(np.maximum(desired, -low - ahead.a), high - ahead.a)
+        self._slowed = limited != desired
+        return limited
 
     def hold(self, q: Vector) -> Vector:
         """Return the efforts (n,) that hold the arm at rest at `q`."""
         return self._kernels.inverse_dynamics(q, self._zero, self._zero)
 
     def integrate(self, error: Vector, duration: float) -> None:
-        """Integrate a position error (n,) over `duration` s, unless efforts are saturated."""
+        """Integrate a position error (n,) over `duration` s, except of limited joints."""
         if not self.saturated:
-            self.sum = self.sum + duration * error
+            self.sum = self.sum + duration * error * ~self._slowed
 
     def limited(self, q: Vector, efforts: Any) -> Any:
         """Return efforts (n,) or rows of efforts (k, n) within their limits at positions `q` (n,).

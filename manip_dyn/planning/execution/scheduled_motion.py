@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.execution.feedback import Ahead
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 SHORTEST_CELL = 1e-9
@@ -59,6 +60,17 @@ class ScheduledMotion(NamedTuple):
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t`, s."""
         return self.motion.state(t - self.begin)
+
+    def ahead(self, t: float, duration: float, errors: Vector) -> Ahead:
+        """Return the prediction for a period with velocity errors (n,).
+
+        Args:
+            t: Start of the period, s.
+            duration: Duration of the period, s.
+            errors: Differences (n,) from the velocities of the motion, rad/s or m/s.
+        """
+        begin, end = self.state(t)[1], self.state(t + duration)[1]
+        return Ahead(begin + errors, (end - begin) / duration, duration)
 
     def commands(self, t: float, horizon: float) -> tuple[Vector, Matrix]:
         """Return offsets (k,) and efforts (k, n) after time `t`, s; see `SampledMotion`."""

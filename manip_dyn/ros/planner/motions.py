@@ -13,7 +13,7 @@ from manip_dyn.control.state_estimation import SIGMAS, StateEstimator
 from manip_dyn.control.trajectory_follower import TrajectoryFollower
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
-from manip_dyn.planning.execution.feedback import Feedback
+from manip_dyn.planning.execution.feedback import Ahead, Feedback
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
@@ -50,6 +50,7 @@ class BrakingMotion:
         self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
         self._estimator = estimator
         self._zero = np.zeros(robot.n)
+        self._period = parameters.control_period
         self._before: MeasuredState | None = None
         self._held = held
         self.arrived = False
@@ -71,7 +72,8 @@ class BrakingMotion:
             duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
             self._feedback.integrate(held - measured.q, duration)
         self._before = measured
-        correction = self._feedback.correction(measured.q, measured.v, held, self._zero)
+        ahead = Ahead(measured.v, self._zero, self._period)
+        correction = self._feedback.correction(measured.q, measured.v, held, self._zero, ahead)
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 
     def stop(self, _measured: MeasuredState) -> None:

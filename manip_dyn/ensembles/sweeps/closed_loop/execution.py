@@ -79,13 +79,15 @@ def scratch_of(n: int) -> Scratch:
 def law_of(robot: Robot, tuning: Tuning) -> Law:
     """Return the arrays of the feedback, with a zero integral."""
     n = robot.n
-    arrays = ("sum", "requested", "accelerations", "there", "zero", "lack", "pivots")
+    arrays = ("sum", "requested", "accelerations", "slowed", "errors", "ahead", "ahead_end")
+    arrays = (*arrays, "there", "zero", "lack", "pivots")
     return Law(
         stiffness=float(tuning.stiffness),
         damping=float(tuning.damping),
         integral=float(tuning.integral),
         tolerance=float(tuning.tolerance),
         limit=np.array(robot.tau_max),
+        fastest=np.array(robot.v_max),
         saturated=np.zeros(1),
         mass=np.zeros((n, n)),
         part=np.zeros((n, n)),
@@ -192,6 +194,7 @@ class ClosedLoop:
         """Run compiled code until it requires the executor."""
         law, executor, n = self._law, self.executor, len(self.loop.q)
         law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
+        law.errors[:] = np.nan
         followed = reference_of(tracking, executor.returns, n)
         if executor.arrival_time is not None:
             followed.updated_at[1] = executor.arrival_time

@@ -25,9 +25,14 @@ class Law(NamedTuple):
         integral: Feedback of the integral, 1/s^3.
         tolerance: Tolerance of the goal, rad or m.
         limit: Effort limits (n,), N m or N.
+        fastest: Speed limits (n,), rad/s or m/s.
         sum: Integral of the position error (n,).
         saturated: Flag (1,): whether efforts were saturated.
         requested: Efforts (n,) before saturation.
+        slowed: Flags (n,): whether the speed limit of a joint limited its acceleration.
+        errors: Velocity errors (n,) of the previous period, rad/s or m/s; NaN before the first.
+        ahead: Velocities (n,) of the reference at the start of the period in which efforts act.
+        ahead_end: Velocities (n,) of the reference at its end.
     """
 
     stiffness: float
@@ -35,10 +40,15 @@ class Law(NamedTuple):
     integral: float
     tolerance: float
     limit: Vector
+    fastest: Vector
     sum: Vector
     saturated: Vector
     requested: Vector
     accelerations: Vector
+    slowed: Vector
+    errors: Vector
+    ahead: Vector
+    ahead_end: Vector
     there: Vector
     zero: Vector
     mass: Matrix
@@ -48,20 +58,30 @@ class Law(NamedTuple):
 
 
 @compiled(short=True, python=False)
-def feedback_acceleration(law, q, v, q_ref, v_ref):
+def feedback_acceleration(law, period, delay, q, v, q_ref, v_ref):
     """Write the accelerations (n,) of the feedback to `law.accelerations`."""
     for i in range(q.size):
-        law.accelerations[i] = (
+        desired = (
             law.stiffness * (q_ref[i] - q[i])
             + law.damping * (v_ref[i] - v[i])
             + law.integral * law.sum[i]
         )
+        error = v[i] - v_ref[i]
+        growth = (error - law.errors[i]) / period if law.errors[i] == law.errors[i] else 0.0
+        law.errors[i] = error
+        speed = law.ahead[i] + error + delay * growth
+        change = (law.ahead_end[i] - law.ahead[i]) / period
+        low, high = law.fastest[i] + speed, law.fastest[i] - speed
+        low *= 1.0 / period if low > 0.0 else law.damping
+        high *= 1.0 / period if high > 0.0 else law.damping
+        law.accelerations[i] = min(max(desired, -low - change), high - change)
+        law.slowed[i] = law.accelerations[i] != desired
 
 
 @compiled(short=True, python=False)
-def feedback_efforts(kernels, law, q, v, q_ref, v_ref, out):
+def feedback_efforts(kernels, law, period, delay, q, v, q_ref, v_ref, out):
     """Write the efforts (n,) that the feedback adds to those of the reference."""
-    feedback_acceleration(law, q, v, q_ref, v_ref)
+    feedback_acceleration(law, period, delay, q, v, q_ref, v_ref)
     call_kernel(kernels.inverse_dynamics, (q, v, law.accelerations, out))
     call_kernel(kernels.inverse_dynamics, (q_ref, v_ref, law.zero, law.there))
     for i in range(q.size):
@@ -179,10 +199,13 @@ def cell(times, t):
 
 
 @compiled(short=True, python=False)
-def track_period(kernels, law, followed, t, horizon, q, v, command):
+def track_period(kernels, law, followed, t, period, horizon, q, v, command):
     """Write the efforts for the state (q, v) at `t` (s); return `DONE` or `EXECUTOR_NEEDED`."""
     n, times = q.size, followed.times
     end = followed.begin + times[times.size - 1]
+    for later, speeds in ((horizon - period, law.ahead), (horizon, law.ahead_end)):
+        reference_state(followed, t + later - followed.begin)
+        speeds[:] = followed.v_ref
     reference_state(followed, t - followed.begin)
     q_ref, v_ref = followed.q_ref, followed.v_ref
     farthest = 0.0
@@ -196,7 +219,8 @@ def track_period(kernels, law, followed, t, horizon, q, v, command):
         return EXECUTOR_NEEDED
     if watch_arrival(law, followed, t, end, q, v):
         return EXECUTOR_NEEDED
-    feedback_efforts(kernels, law, q, v, q_ref, v_ref, followed.correction)
+    delay = horizon - period
+    feedback_efforts(kernels, law, period, delay, q, v, q_ref, v_ref, followed.correction)
     count, begin = 0, t - followed.begin
     if begin < 0.0:
         command.offsets[0] = 0.0
@@ -245,6 +269,7 @@ def watch_arrival(law, followed, t, end, q, v):
         return True
     if last == last and (over or followed.integrates) and law.saturated[0] == 0.0:
         for i in range(q.size):
-            law.sum[i] += (t - last) * (followed.q_ref[i] - q[i])
+            if law.slowed[i] == 0.0:
+                law.sum[i] += (t - last) * (followed.q_ref[i] - q[i])
     followed.updated_at[0] = t
     return False

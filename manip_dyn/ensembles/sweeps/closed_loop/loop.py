@@ -227,7 +227,8 @@ def run_loop(kernels, arm, law, followed, loop, scratch, first, y):
                 return DIVERGED, number
         row, t = number % ring, number * loop.period - loop.lead
         command = Command(loop.offsets[row], loop.efforts[row], loop.counts[row : row + 1])
-        if track_period(kernels, law, followed, t, loop.horizon, q, v, command) != DONE:
+        code = track_period(kernels, law, followed, t, loop.period, loop.horizon, q, v, command)
+        if code != DONE:
             return STOPPED_FOR_EXECUTOR, number
         advance_period(kernels, arm, loop, number, y, scratch)
     for i in range(2 * n):
