@@ -79,8 +79,8 @@ def scratch_of(n: int) -> Scratch:
 def law_of(robot: Robot, tuning: Tuning) -> Law:
     """Return the arrays of the feedback, with a zero integral."""
     n = robot.n
-    arrays = ("sum", "requested", "accelerations", "slowed", "errors", "ahead", "ahead_end")
-    arrays = (*arrays, "there", "zero", "lack", "pivots")
+    predicted = ("slowed", "errors", "ahead", "ahead_end")
+    arrays = ("sum", "requested", "accelerations", *predicted, "there", "zero", "lack", "pivots")
     return Law(
         stiffness=float(tuning.stiffness),
         damping=float(tuning.damping),
