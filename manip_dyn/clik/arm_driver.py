@@ -37,9 +37,15 @@ class ArmDriver:
     at that time, and for a state whose deviation from the reference is the measured one. With an
     exact model, the feedback is zero for every lead.
 
+    Efforts are held for the time `gap` longer if the next states are missing. They are therefore
+    those for the mean acceleration of the reference over a period and this time. A reference
+    velocity that changes in one period, for example at a joint limit, then changes the velocity of
+    the arm once. Otherwise, it would change it again in each period without a state.
+
     Attributes:
         controller: Controller that computes the efforts.
         lead: Time from a state to the effect of its efforts, s.
+        gap: Longest time without states that is expected, in addition to the period, s.
         desired: Reference motion of the joints in the current period.
         paused: Whether the arm is held at the current reference.
         steps: Control periods since the path was last started or resumed.
@@ -83,7 +89,7 @@ class ArmDriver:
         self._straight, self._max_error, self._max_speed = straight, max_error, max_speed
         self._period, self._period_ns = controller.period, round(1e9 * controller.period)
         self._timeout = max(timeout, 10.0 * self._period)
-        self.paused, self.reason, self.lead = False, "", 0.0
+        self.paused, self.reason, self.lead, self.gap = False, "", 0.0, 0.0
         self.pick_ups = self.resets = self.steps = self._from_ns = 0
         self.news: list[str] = []
         self._newest: MeasuredState | None = None
@@ -154,10 +160,14 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ efforts
     def _reference_efforts(self, q: Vector, v: Vector) -> Efforts:
-        periods = round(self.lead / self._period)
-        while len(self._points) <= periods:
+        first = round(self.lead / self._period)
+        last = first + round(self.gap / self._period)
+        while len(self._points) <= last:
             self._look_ahead()
-        self.desired, ahead = self._points[0].motion, self._points[periods].motion
+        acting = [self._points[k].motion for k in range(first, last + 1)]
+        self.desired, ahead = self._points[0].motion, acting[len(acting) // 2]
+        if len(acting) > 1:
+            ahead = ahead._replace(a=np.mean([motion.a for motion in acting], axis=0))
         if self.paused:
             zero = np.zeros_like(q)
             self.desired, ahead = (JointMotion(m.q, zero, zero) for m in (self.desired, ahead))

@@ -5,6 +5,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.clik import ArmDriver
+from manip_dyn.control import JointMotion
 from manip_dyn.simulation import Simulation, held
 
 STEP = 0.002
@@ -69,6 +70,34 @@ def test_efforts_for_their_time_cause_no_error():
         errors.append(np.abs(q - desired - STEP * driven.simulation.v).max())
     assert errors[1] < 1.1 * errors[0]
     assert errors[2] > 10.0 * errors[0]
+
+
+class VelocityStep(md.JointReference):
+    """A reference at rest whose joints move at a constant speed from a step on."""
+
+    FIRST, SPEED = 10, 0.02
+
+    @property
+    def motion(self):
+        k = round(self.sample.t / STEP)
+        starts = k == self.FIRST - 1
+        q = START + np.full(7, self.SPEED * STEP * max(k - self.FIRST + 0.5, 0.0))
+        v = np.full(7, 0.0 if k < self.FIRST else self.SPEED)
+        return JointMotion(q, v, np.full(7, self.SPEED / STEP if starts else 0.0))
+
+
+@pytest.mark.parametrize("missing", [0, 4])
+def test_a_velocity_step_acts_once_if_states_are_missing(missing):
+    """Regression: at a joint limit and with lost states, the energy rose to 7.4 times."""
+    driven = DrivenArm()
+    driven.driver._reference = VelocityStep(driven.reference.follower)
+    driven.driver.gap = missing * STEP
+    driven.go(VelocityStep.FIRST - 1)
+    driven.go(1)
+    before = driven.simulation.v
+    driven.simulation.advance(missing * STEP_NS)  # the last efforts are held
+    assert np.abs(before).max() <= 1.01 * VelocityStep.SPEED
+    assert np.abs(driven.simulation.v).max() <= 2.0 * VelocityStep.SPEED
 
 
 def test_the_reference_waits_while_a_brake_acts():

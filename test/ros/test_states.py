@@ -65,8 +65,13 @@ FACTS = [
         WARN,
         "path: 0.1 m and 0 rad away",
     ),
+    (
+        TrackerFacts(unknown="reduced gains", off_path="out of reach"),
+        "unknown_delay",
+        WARN,
+        "reduced gains",
+    ),
     (TrackerFacts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
-    (TrackerFacts(unknown="reduced gains"), "unknown_delay", WARN, "reduced gains"),
     (TrackerFacts(overruns=1), "overruns", WARN, "recent overruns: 1"),
     (TrackerFacts(paused=True), "paused", OK, "paused"),
     (

@@ -17,10 +17,35 @@ GAINS = "'joint_stiffness' and 'joint_damping'"
 UNKNOWN = 0.06
 """Delay up to which the feedback is stable while the delay is unknown, s. Commands that are later
 than half the delay margin are then dropped."""
-RECENT = 0.2
-"""Time for which missing states reduce the gains, s."""
+RECENT = 1.0
+"""Time for which missing states reduce the gains and extend the gap, s."""
 RESERVE = 2.0
 """Smallest ratio of the delay margin to the present delay, including missing states."""
+
+
+class RecentMaximum:
+    """Largest of the values in the last `RECENT` s of stamps; 0 before the first value."""
+
+    def __init__(self) -> None:
+        """Start without values."""
+        self._values: deque[tuple[int, float]] = deque()  # decreasing
+
+    def add(self, stamp_ns: int, value: float) -> None:
+        """Add a value with a stamp, ns."""
+        values = self._values
+        while values and values[-1][1] <= value:
+            values.pop()
+        values.append((stamp_ns, value))
+        while values[0][0] < stamp_ns - 1e9 * RECENT:
+            values.popleft()
+
+    def clear(self) -> None:
+        """Discard all values."""
+        self._values.clear()
+
+    def __float__(self) -> float:
+        """Return the largest value."""
+        return self._values[0][1] if self._values else 0.0
 
 
 class ControlLoop:
@@ -29,7 +54,9 @@ class ControlLoop:
     The feedback is reduced to a delay margin of at least `RESERVE` times the present delay. This
     is the measured delay, or at once the age of a command that does not act yet, plus the longest
     recent time without states, for which efforts are held. While the delay is unknown, the margin
-    is at least `UNKNOWN`. The simulator then drops commands that are later than half of it.
+    is at least `UNKNOWN`. The simulator then drops commands that are later than half of it. The
+    efforts are then computed for the largest remaining delay: late efforts drive the arm beyond
+    the reference velocity, early ones do not.
     """
 
     def __init__(
@@ -50,7 +77,7 @@ class ControlLoop:
         self._end = CommandEnd(parameters.command_periods, parameters.step)
         number = parameters.transport_delay
         self._announced = None if isinstance(number, str) else number
-        self._recent: deque[tuple[int, float, float]] = deque()
+        self._age, self._missing = RecentMaximum(), RecentMaximum()
         self._answered_ns: int | None = None
         self.use(parameters)
 
@@ -62,8 +89,19 @@ class ControlLoop:
 
     @property
     def lead(self) -> float:
-        """Delay for which the efforts are computed, s: 0 while it is unknown."""
-        return min(self.seconds or 0.0, self.margin)
+        """Delay for which the efforts are computed, s: an upper bound before it is measured."""
+        delay = self._delay.bound if self.seconds is None else self.seconds
+        return min(delay, self.largest)
+
+    @property
+    def gap(self) -> float:
+        """Longest recent time without states in addition to the period, s."""
+        return float(self._missing)
+
+    @property
+    def largest(self) -> float:
+        """Delay above which commands are dropped, s."""
+        return self.margin * (0.5 if self._is_unknown else 1.0)
 
     @property
     def margin(self) -> float:
@@ -82,7 +120,8 @@ class ControlLoop:
     def restart(self) -> None:
         """Discard the measured delay."""
         self._delay.restart()
-        self._recent.clear()
+        self._age.clear()
+        self._missing.clear()
         self._answered_ns = None
         self._set_gains()
 
@@ -91,9 +130,8 @@ class ControlLoop:
         self._delay.received(stamp_ns, effort)
         before, period = self._answered_ns, self._controller.period
         missing = 0.0 if before is None else max(1e-9 * (stamp_ns - before) - period, 0.0)
-        self._recent.append((stamp_ns, self._delay.age, missing))
-        while self._recent[0][0] < stamp_ns - 1e9 * RECENT:
-            self._recent.popleft()
+        self._age.add(stamp_ns, self._delay.age)
+        self._missing.add(stamp_ns, missing)
         self._set_gains()
 
     def braked_ns(self, stamp_ns: int) -> int:
@@ -106,11 +144,9 @@ class ControlLoop:
     def sent(self, stamp_ns: int, effort: Vector) -> Validity | None:
         """Record the efforts (n,) for the state with a stamp (ns); return their validity."""
         self._delay.sent(stamp_ns, effort)
-        self._answered_ns, margin = stamp_ns, self.margin
-        if self._is_unknown:
-            margin *= 0.5
-        delay = margin if self.seconds is None else max(self.seconds, self._delay.age)
-        return self._end.validity(stamp_ns, min(delay, margin), margin)
+        self._answered_ns, largest = stamp_ns, self.largest
+        delay = largest if self.seconds is None else max(self.seconds, self._delay.age)
+        return self._end.validity(stamp_ns, min(delay, largest), largest)
 
     def failure(self) -> str:
         """Describe an unstable loop or commands without effect; return "" for a working loop."""
@@ -130,7 +166,8 @@ class ControlLoop:
         stiffness, damping = self._controller.stiffness, self._controller.damping
         return (
             f"the loop delay is unknown, because {reason}: feedback with the stiffness "
-            f"{stiffness:.3g} and the damping {damping:.3g}; set 'transport_delay'"
+            f"{stiffness:.3g} and the damping {damping:.3g}, commands act up to "
+            f"{self.largest:.3g} s after their states; set 'transport_delay'"
         )
 
     @property
@@ -140,13 +177,12 @@ class ControlLoop:
     @property
     def _present(self) -> float:
         """The measured delay, or the recent age of a command without effect if longer, s."""
-        return max([self.seconds or 0.0, *(age for _, age, _ in self._recent)])
+        return max(self.seconds or 0.0, float(self._age))
 
     def _set_gains(self) -> None:
         controller, delay = self._controller, UNKNOWN
         if not self._is_unknown:
-            missing = max((missing for *_, missing in self._recent), default=0.0)
-            delay = RESERVE * (min(self._present, self.margin) + missing)
+            delay = RESERVE * (min(self._present, self.margin) + self.gap)
         delay += self._estimator.velocity_delay
         gains = reduced_feedback(*self._gains, controller.period, delay)
         if gains != (controller.stiffness, controller.damping):

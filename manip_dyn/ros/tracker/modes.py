@@ -437,7 +437,7 @@ class DynamicMode:
     def _drive(self, measured: MeasuredState) -> None:
         driver = self._driver
         pick_ups, resets = driver.pick_ups, driver.resets
-        driver.lead = self._loop.lead
+        driver.lead, driver.gap = self._loop.lead, self._loop.gap
         driver.hold(BRAKED * self._loop.braked_ns(measured.stamp_ns))
         self._effort = driver.answer(*measured).effort
         self._send()
