@@ -193,9 +193,14 @@ class Tracked(Graph):
         self.send(self.goal)
         self.until(lambda: self.speed > 0.1, "the arm does not move")
 
+    @property
+    def distance(self):
+        """Distance of the tool from its target, m."""
+        return float(np.linalg.norm(self.forward_kinematics(self.q)[:3, 3] - self.goal))
+
     def follows(self):
         """Return whether the tool is at its target."""
-        return bool(np.linalg.norm(self.forward_kinematics(self.q)[:3, 3] - self.goal) < AT_GOAL)
+        return self.distance < AT_GOAL
 
 
 TRACKER = {
