@@ -75,7 +75,7 @@ SUCCESSORS = (
     "forward_velocity_controller",
 )
 """Controllers that replace joint_trajectory_controller during a motion."""
-SHORT_STEP = 4e-6
+SHORT_STEP = 1e-6
 """Integration step of a simulator that is slower than real time, s."""
 EXCESS = 0.1
 """Fraction of the weight that the efforts of a silent publisher exceed it by."""
