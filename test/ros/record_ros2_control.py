@@ -75,8 +75,6 @@ SUCCESSORS = (
     "forward_velocity_controller",
 )
 """Controllers that replace joint_trajectory_controller during a motion."""
-SHORT_STEP = 1e-6
-"""Integration step of a simulator that is slower than real time, s."""
 EXCESS = 0.1
 """Fraction of the weight that the efforts of a silent publisher exceed it by."""
 
@@ -457,17 +455,6 @@ def lockstep(content):
     content["/**/simulator"]["ros__parameters"]["mode"] = "lockstep"
 
 
-def slow_simulator(content):
-    """Integrate with steps that are too short for real time."""
-    content["/**/simulator"]["ros__parameters"]["step"] = SHORT_STEP
-
-
-def slow_lockstep(content):
-    """Advance a simulator that is too slow for real time by one period per command."""
-    lockstep(content)
-    slow_simulator(content)
-
-
 def successors(content):
     """Add the controllers that replace the first one."""
     manager = content["controller_manager"]["ros__parameters"]
@@ -520,11 +507,6 @@ RUNS = {
     "velocity_500": Run("ur5", "velocity", 500, {"goals": goals, "killed": killed}),
     "velocity_500_without_gains": Run("ur5", "velocity", 500, {"goals": goals}, no_gains),
     "lockstep_500": Run("ur5", "position", 500, {"goals": goals}, lockstep),
-    "lockstep_500_slow": Run("ur5", "position", 500, {"goals": goals}, slow_lockstep),
-    "position_500_slow": Run("ur5", "position", 500, {"goals": goals}, slow_simulator),
-    "position_500_slow_simulated_time": Run(
-        "ur5", "position", 500, {"goals": goals}, slow_simulator, (SIMULATED_TIME,)
-    ),
     "switched_500": Run("ur5", "position", 500, {"switched": switched}, successors),
     **{
         f"position_{rate}_simulated_time": Run(

@@ -8,6 +8,7 @@ TRAJECTORIES = (
     "rate, Hz",
     "goals",
     "largest error, rad",
+    "error at the end, rad",
     "final error, rad",
     "tolerance of path, of goal",
     "cancelled",
@@ -15,6 +16,7 @@ TRAJECTORIES = (
     "manager killed",
     "highest speed after the kill, rad/s",
     "real time",
+    "load",
 )
 SWITCHES = (
     "new controller",
@@ -26,11 +28,15 @@ SWITCHES = (
     "state of the simulator",
 )
 EFFORTS = (
+    "efforts to",
     "rate, Hz",
     "drift in 2 s of holding, rad",
     "displacement in 2 s without publisher, rad",
-    "manager killed",
+    "highest speed without publisher, rad/s",
+    "manager killed or publisher stopped",
+    "state of the simulator",
     "real time",
+    "load",
 )
 
 
@@ -49,7 +55,7 @@ def tables(data: dict) -> str:
         for run in runs
         for name, case in run["cases"].get("switched", {}).items()
     ]
-    efforts = [_effort_row(run) for run in runs if "held" in run["cases"]]
+    efforts = [_effort_row(run) for run in runs if run["command"] == "effort"]
     heads = ((TRAJECTORIES, trajectories), (SWITCHES, switches), (EFFORTS, efforts))
     return "\n".join(_table(head, rows) for head, rows in heads if rows)
 
@@ -70,6 +76,7 @@ def _trajectory_row(run):
         f"{run['rate']}",
         f"{sum(goal['status'] == 'succeeded' for goal in goals)} of {len(goals)} succeeded",
         _largest(goals, "largest_error"),
+        _largest(goals, "error_at_end"),
         _largest(goals, "final_error"),
         ", ".join(f"{answer['status']} ({answer['error_code']})" for answer in wrong.values()),
         _rest(cases.get("cancelled")),
@@ -77,6 +84,7 @@ def _trajectory_row(run):
         _rest(killed),
         f"{killed['fastest_after']:.2g}" if killed else "",
         _share(run),
+        _load(run),
     )
 
 
@@ -93,10 +101,25 @@ def _switch_row(name, case):
 
 
 def _effort_row(run):
-    held = run["cases"]["held"]
-    moved = f"{held['moved_in_silence']:.2g}"
-    killed = _rest(run["cases"].get("killed"))
-    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed, _share(run)
+    cases = run["cases"]
+    held = cases.get("held", {})
+    direct = cases.get("direct")
+    target = "simulator" if direct else "controller"
+    return (
+        ", ".join(filter(None, (target, run["variant"]))),
+        f"{run['rate']}",
+        f"{held['drift']:.1g}" if held else "",
+        f"{held['moved_in_silence']:.2g}" if held else "",
+        f"{held['fastest_in_silence']:.2g}" if held else "",
+        _rest(cases.get("killed", direct)),
+        (held or direct)["simulator"],
+        _share(run),
+        _load(run),
+    )
+
+
+def _load(run):
+    return f"{max(run['load']):.1f}"
 
 
 def _share(run):
