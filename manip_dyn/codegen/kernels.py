@@ -278,9 +278,11 @@ class Kernels:
         """The right-hand side of the motion for integrators: jitted ``rhs(t, y, p, out)``.
 
         The state y (2 n,) is (q, v), and p are the efforts (n,). The function writes the time
-        derivative of y into `out` (2 n,).
+        derivative of y into `out` (2 n,). It does not check sizes; `md.integrate` does.
         """
-        return self._motion_module.right_hand_side
+        rhs = self._motion_module.right_hand_side
+        rhs.sizes = 2 * self.robot.n, self.robot.n
+        return rhs
 
     @cached_property
     def right_hand_side_with_work(self) -> Callable[..., None]:

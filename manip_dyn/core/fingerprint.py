@@ -78,14 +78,51 @@ def closure_of(function: Any) -> Closure:
     return _closures[function]
 
 
+class Snapshot(NamedTuple):
+    """The digest of a function, with the variables that it was computed from.
+
+    Attributes:
+        digest: Hexadecimal digest.
+        variables: Global variables: their dictionary, name and value, `ABSENT` if there was none.
+        cells: Closure variables and their values.
+    """
+
+    digest: str
+    variables: list[tuple[dict[str, Any], str, Any]]
+    cells: list[tuple[Any, Any]]
+
+    def is_current(self) -> bool:
+        """Return whether all variables still have the same values."""
+        return all(
+            variables.get(name, ABSENT) is value for variables, name, value in self.variables
+        ) and all(cell.cell_contents is value for cell, value in self.cells)
+
+
+ABSENT = object()
+_snapshots: dict[FunctionType, Snapshot] = {}
+_MOST_SNAPSHOTS = 256
+
+
 def digest_of(value: Any) -> str:
-    """Return a digest of a value and everything that it refers to, or "" if that is impossible."""
+    """Return a digest of a value and everything that it refers to, or "" if that is impossible.
+
+    That of a function is computed again only if a variable in its closure has another value, or
+    one that may change in place.
+    """
+    snapshot = _snapshots.get(value) if isinstance(value, FunctionType) else None
+    if snapshot is not None and snapshot.is_current():
+        return snapshot.digest
     walk = _Walk()
     try:
         walk.add(value)
     except UnknownError:
         return ""
-    return walk.digest.hexdigest()
+    digest = walk.digest.hexdigest()
+    if isinstance(value, FunctionType) and not walk.changeable:
+        if len(_snapshots) >= _MOST_SNAPSHOTS:
+            _snapshots.clear()
+        _snapshots[value] = Snapshot(digest, walk.variables, walk.cells)
+    return digest
 
 
 class _Walk:
@@ -94,10 +131,16 @@ class _Walk:
     Attributes:
         digest: SHA-256 hash of the values added so far.
         functions: Compiled functions among them, by their qualified names.
+        variables: Global variables of the functions, see `Snapshot`.
+        cells: Closure variables of the functions.
+        changeable: Whether a value may change in place.
     """
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
+        self.variables: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: list[tuple[Any, Any]] = []
+        self.changeable = False
         self.functions: dict[str, Any] = {}
         self._numbers = itertools.count()
         # Number of each function, and the object itself, so that its id is not reused.
@@ -119,6 +162,9 @@ class _Walk:
             self.digest.update(self._seen[id(value)][0].encode())
             return
         is_function = isinstance(value, FunctionType) or hasattr(value, "__wrapped__")
+        fixed = (FunctionType, type, tuple, frozenset, np.generic, np.dtype)
+        is_fixed = isinstance(value, fixed) or is_jitted(value) or _is_foreign(value)
+        self.changeable |= isinstance(value, np.ndarray) or not is_fixed
         self._seen[id(value)] = (f"#{next(self._numbers)}" if is_function else "", value)
         if isinstance(value, (type, ModuleType)):
             self._add_source(value)
@@ -164,12 +210,14 @@ class _Walk:
         self.digest.update(qualified_name(function).encode())
         file = function.__code__.co_filename
         self.digest.update(_file(file) + _code(function.__code__))  # a file has many lambdas
+        self.cells += [(cell, cell.cell_contents) for cell in function.__closure__ or ()]
         self._add_all([cell.cell_contents for cell in function.__closure__ or ()])
         self._add_all(function.__defaults__ or ())
         names = [*names_of(function.__code__)]
         for name in names:
-            if name in function.__globals__:
-                value = function.__globals__[name]
+            value = function.__globals__.get(name, ABSENT)
+            self.variables.append((function.__globals__, name, value))
+            if value is not ABSENT:
                 self.digest.update(name.encode())
                 self.add(value)
                 if isinstance(value, ModuleType) and not _is_foreign(value):

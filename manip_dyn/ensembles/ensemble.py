@@ -177,6 +177,8 @@ class Ensemble:
             side = "upper" if upper else "lower"
             name = self.robot.joint_names[joint]
             return f"joint '{name}' reached its {side} limit at {t:.6f} s"
+        if status is Status.TOO_MANY_STEPS:
+            return f"max_steps was reached at {t:.6f} s"
         return (
             f"the motion of '{self.robot.name}' diverged at {t:.6f} s ({status.meaning}); {ADVICE}"
         )

@@ -38,6 +38,7 @@ from manip_dyn.integration.settings import (
 from manip_dyn.integration.step_inspection import QUIET
 from manip_dyn.integration.time_conditions import DISTANCE
 from manip_dyn.integration.user_functions import (
+    check_sizes,
     checked_function,
     first_trial,
     right_hand_side,
@@ -91,6 +92,7 @@ class Formulation:
             ManipDynError: If an index is out of range, or the rates of positions differ from the
                 velocities.
         """
+        check_sizes(self.user_functions["rhs"], y, p)
         if not isinstance(self.method, Taylor):
             self.linear.check_rates(first_trial("rhs", self.user_functions["rhs"], t, y, p), y)
 
@@ -219,6 +221,7 @@ def sizes_of(p: Any) -> Any:
 
 def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formulation:
     rhs, solver, events, jacobian, control, step, rtol, atol, order, sampling = settings
+    check_sizes(rhs, y, p)
     adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
     between = sampling.dense or (sampling.times is not None and not sampling.land)
     check_step_limits(control, solver.name, adaptive, isinstance(solver, Taylor))

@@ -54,8 +54,9 @@ class StepControl:
             conditions on time. Taylor series are not inspected.
         inspection_interval: Length of these intervals, s. Shorter forces may be missed. Default: a
             2,000th of the time span; 5 ms for effort laws of arms and for mechanisms.
-        max_steps: Maximum number of accepted and rejected steps; also applies to fixed steps. If
-            more are needed, the integration ends with TOO_MANY_STEPS.
+        max_steps: Maximum number of accepted and rejected steps of an integration, or of each
+            motion of a simulation; also applies to fixed steps. If more are needed, it ends with
+            TOO_MANY_STEPS.
         fac: Safety factor of the step length; sigma in Galhano, Machado (1994).
         facmin: Smallest ratio of consecutive steps.
         facmax: Largest ratio of consecutive steps.

@@ -63,6 +63,19 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
     return checked_function("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
 
 
+def check_sizes(function: Any, y: Vector, p: Any) -> None:
+    """Raise `ManipDynError` if a kernel with `sizes` is called with a state or p of other sizes.
+
+    Kernels do not check indices.
+    """
+    sizes = getattr(function, "sizes", ())
+    for name, value, size in zip(("y0", "p"), (y, p), sizes, strict=False):
+        if np.shape(value) != (size,):
+            raise ManipDynError(
+                f"{name} must be {size} numbers for this kernel, got shape {np.shape(value)}."
+            )
+
+
 def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:
     """Return the derivative (m,) of a trial call in Python, or None if it fails or is not (m,).
 

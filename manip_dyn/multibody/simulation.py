@@ -187,6 +187,11 @@ class MechanismSimulation:
                 "got 'taylor': a mechanism has no series."
             )
         options: dict[str, Any] = {"method": method, "step": step}
+        solver = METHODS.get(method, method) if isinstance(method, str) else method
+        if (step, rtol, atol) == (None, None, None) and not getattr(solver, "adaptive", True):
+            raise ManipDynError(
+                f"step must be given for method '{method}', which has no error estimate."
+            )
         if step is None:
             rtol = RTOL if rtol is None else rtol
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}

@@ -160,6 +160,7 @@ class CompiledPropagator(Propagator):
         engine = _engine(rhs, kernels, integrator, events, jacobian, inspected)
         self._engine, self.is_inspected = engine, engine.options.inspected
         self._parameters = parameters
+        self._most_steps = integrator.control.max_steps if integrator.control else inf
         self._space = engine.space(
             step=0.0 if integrator.adaptive else integrator.step,
             rtol=integrator.tolerances[0],
@@ -171,6 +172,8 @@ class CompiledPropagator(Propagator):
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         parameters = self._parameters if effort is None else effort
+        if self._most_steps < inf:
+            self._space.rules["max_steps"] = self._remaining_steps
         # `Engine.go` calls `time_loop.advance`, linked with the method and the right-hand side.
         try:
             self.status = Status(self._engine.go(begin, end, parameters, y, self._space))
@@ -181,6 +184,11 @@ class CompiledPropagator(Propagator):
             self.evaluations += int(now["evaluations"])
             self.reached = float(now["t"])
         self._set_limit(y)
+
+    @property
+    def _remaining_steps(self) -> float:
+        """Number of accepted and rejected steps up to the limit of the step control."""
+        return self._most_steps - self.steps - self.failures
 
     def _set_limit(self, y: Vector) -> None:
         event = self.status is Status.EVENT
@@ -198,7 +206,8 @@ class CompiledPropagator(Propagator):
         pieces = law.pieces() if has_pieces else no_pieces(self._robot.n, law.switches_ns)
         parameters = pieces.current if self.efforts is None else self._parameters
         robot, engine, space = self._robot, self._engine, self._space
-        recorder = Recorder(robot, engine, space, parameters, self.efforts, pieces)
+        limit = self._remaining_steps
+        recorder = Recorder(robot, engine, space, parameters, self.efforts, pieces, limit)
         self._attempt(lambda: recorder.run(y, begin, end, period))
         if not self.failure:
             self.status = recorder.status
@@ -495,7 +504,7 @@ def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
     """Return the keyword arguments of `Engine.space` for a step control or None."""
     if control is None:
         return {"quiet": inf, "cell": CELL}
-    names = ("min_step", "max_step", "max_steps", "fac", "facmin", "facmax")
+    names = ("min_step", "max_step", "fac", "facmin", "facmax")
     limits = {name: getattr(control, name) for name in names}
     limits |= {"quiet": inf, "cell": control.inspection_interval or CELL}
     return {**limits, "first_step": control.first_step or 0.0}

@@ -70,6 +70,7 @@ class Recording(NamedTuple):
         law: Address of the efforts of a feedback law; 0 for piecewise constant efforts.
         period: Time between samples, ns.
         end: End of the motion, ns.
+        most_steps: Maximum number of accepted and rejected steps.
         progress: State of the loop (9,), see `NOW`.
         y: State (2 n + 1,).
         space: Arrays of the time loop.
@@ -88,6 +89,7 @@ class Recording(NamedTuple):
     law: int
     period: int
     end: int
+    most_steps: float
     progress: np.ndarray
     y: Vector
     space: Any
@@ -151,6 +153,8 @@ def record_samples(p, recording):
         if progress[TAKEN] >= pause:
             return PAUSED
         start = begin if law != 0 else 0.0
+        taken = progress[TAKEN] + progress[REJECTED]
+        only(space.rules).max_steps = recording.most_steps - taken
         restart(start, start + (stop - now) * 1e-9, space)
         status = call_returning(recording.advance, (p, y, space))
         progress[STATE] = status
@@ -173,7 +177,14 @@ class Recorder:
     """
 
     def __init__(
-        self, robot: Robot, engine: Engine, space: Space, p: Any, efforts: Any, pieces: Pieces
+        self,
+        robot: Robot,
+        engine: Engine,
+        space: Space,
+        p: Any,
+        efforts: Any,
+        pieces: Pieces,
+        most_steps: float,
     ):
         """Set the robot, the time loop and the efforts.
 
@@ -184,10 +195,12 @@ class Recorder:
             p: Parameters of the time loop and of `efforts`.
             efforts: Compiled ``efforts(t, y, p, tau)`` of a feedback law, or None.
             pieces: Piecewise constant efforts.
+            most_steps: Maximum number of accepted and rejected steps.
         """
         axes = 1 if efforts is None else tuple(array.ndim for array in p)
         self._addresses = _addresses(robot, engine.advance, efforts, axes)
         self._parameters, self._space, self._pieces = p, space, pieces
+        self._most_steps = most_steps
         self._progress = np.zeros(9, dtype=np.int64)
         self._chunks: list[Samples] = []
         self.status = Status.PAUSED
@@ -234,6 +247,7 @@ class Recorder:
                 *self._addresses,
                 period,
                 end,
+                self._most_steps,
                 progress,
                 y,
                 self._space,

@@ -251,6 +251,10 @@ class Simulation:
         name, time = f"the simulation of '{self.robot.name}'", f"{self.time_ns * 1e-9:.6f} s"
         if motion.failure:
             return DivergenceError(f"{name} ended at {time}: {motion.failure}", motion.status)
+        control, taken = self.integrator.control, motion.steps + motion.failures
+        if control is not None and taken >= control.max_steps:
+            reason = f"max_steps = {control.max_steps} was reached"
+            return DivergenceError(f"{name} ended at {time}: {reason}", motion.status)
         return DivergenceError(
             f"{name} diverged at {time} ({motion.status.meaning}); {ADVICE}", motion.status
         )

@@ -139,6 +139,27 @@ def test_plain_functions_are_compiled():
     assert solution.y_last[0] == pytest.approx(np.exp(-2.0), rel=1e-7)
 
 
+def test_elements_of_an_array_that_a_function_refers_to_may_change_between_calls():
+    rates = np.array([2.0])
+    for value in (2.0, 4.0):
+        rates[0] = value
+        solution = md.integrate(falling(rates), (0.0, 1.0), [1.0], rtol=1e-8)
+        again = md.integrate(FALLING, (0.0, 1.0), [1.0], rtol=1e-8)
+        RATES[0] = 2.0 * value
+        later = md.integrate(FALLING, (0.0, 1.0), [1.0], rtol=1e-8)
+        RATES[0] = 1.0
+        for one, rate in ((solution, value), (again, 1.0), (later, 2.0 * value)):
+            assert one.y_last[0] == pytest.approx(np.exp(-rate), rel=1e-6)
+
+
+def falling(rates):
+    return lambda t, y: -rates[0] * y
+
+
+RATES = np.array([1.0])
+FALLING = falling(RATES)
+
+
 @pytest.mark.parametrize("name", ["rhs", "events", "jacobian"])
 def test_values_that_a_function_refers_to_may_change_between_calls(name):
     value = 2.0
@@ -308,6 +329,22 @@ def test_indices_out_of_range_are_rejected():
         md.integrate(decay, (0.0, 1.0), [1.0], rtol=1e-8)
     with pytest.raises(md.ManipDynError, match=r"rhs uses an index out of range: .* y has 2"):
         md.integrate(too_long, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)
+
+
+@pytest.mark.parametrize("method", ["rkdp87", "taylor"])
+def test_kernels_are_called_with_states_and_efforts_of_their_size(method):
+    kernels = md.customize(md.load_robot("rr"))
+    rhs = kernels.series if method == "taylor" else kernels.right_hand_side
+    options = {"method": method, "rtol": 1e-9}
+    for size in (2, 3, 6):
+        with pytest.raises(md.ManipDynError, match="y0 must be 4 numbers for this kernel"):
+            md.integrate(rhs, (0.0, 0.1), np.zeros(size), p=np.zeros(2), **options)
+    with pytest.raises(md.ManipDynError, match="p must be 2 numbers for this kernel"):
+        md.integrate(rhs, (0.0, 0.1), np.zeros(4), **options)
+    problem = md.problem(rhs, (0.0, 0.1), np.zeros(4), p=np.zeros(2), **options)
+    with pytest.raises(md.ManipDynError, match=r"p must be 2 numbers .* got shape \(1,\)"):
+        problem.solve(p=[1.0])
+    assert problem.solve(p=[1.0, 2.0]).success
 
 
 def test_unknown_tableaus_are_rejected():

@@ -385,6 +385,7 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
             lambda: simulate_mechanism(four_bar(), 1.0, step=1e-3, rtol=1e-6),
             "step must be None with rtol or atol, got 0.001 s",
         ),
+        (lambda: simulate_mechanism(four_bar(), 1.0, method="rk4"), "step must be given"),
         (lambda: simulate_mechanism(switching_at(np.nan), 1.0), "mechanism.switches must be"),
         (lambda: simulate_mechanism(switching_at("a"), 1.0), "mechanism.switches must be"),
         (lambda: simulate_mechanism("car", 1.0), "mechanism must be a Mechanism"),

@@ -431,6 +431,25 @@ def test_simulations_have_the_step_control_of_integrate(method):
     assert stopped.status is md.Status.TOO_MANY_STEPS
 
 
+@pytest.mark.parametrize("period", [0.01, 1.0])
+@pytest.mark.parametrize(
+    "options", [{"step": 0.01}, {"method": "rkdp87", "rtol": 1e-9}], ids=["fixed", "adaptive"]
+)
+def test_the_largest_number_of_steps_is_that_of_the_whole_motion(options, period):
+    robot, control = md.load_robot("rr"), md.StepControl(max_steps=5)
+    start = robot, [0.1, 0.2], [0.0, 0.0]
+    options = options | {"sample_period": period, "control": control}
+    ensemble = md.simulate_many(*start, [1.0, 0.0], 1.0, **options)
+    for effort in ([1.0, 0.0], lambda t, q, v: np.array([1.0, 0.0])):
+        motion = md.simulate(*start, effort, 1.0, **options)
+        assert motion.status is md.Status.TOO_MANY_STEPS
+        assert motion.statistics.steps + motion.statistics.failures == 5
+        assert "max_steps = 5 was reached" in motion.reason
+    assert ensemble.status[0] == md.Status.TOO_MANY_STEPS
+    assert ensemble.steps[0] + ensemble.failures[0] == 5
+    assert ensemble.reason[0].startswith("max_steps was reached")
+
+
 def test_a_method_is_a_name_or_an_object():
     robot = md.load_robot("rr")
     start = robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0], 0.1

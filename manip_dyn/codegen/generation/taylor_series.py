@@ -93,6 +93,7 @@ class Taylor:
             coefficients of the state y under constant efforts p into ``out`` (order + 1, size of
             y).
         width: Numbers per row of `work`; each order has one row.
+        sizes: Sizes of y and p.
     """
 
     def __init__(self, robot: Robot, state: str = "motion"):
@@ -104,7 +105,7 @@ class Taylor:
         module = robot_module(
             robot, robot.tip_frame, f"taylor_{state}", lambda: _module_text(robot, state)
         )
-        self.width = module.FACTORS.width
+        self.width, self.sizes = module.FACTORS.width, (module.SIZE, robot.n)
         arguments = {
             power_series.fill: module.fill,
             power_series.joints: robot.n,

@@ -225,8 +225,8 @@ def choose_steps(cases, rules, method, room):
             else:
                 now.landing = target - now.origin - (now.since + 1) * step <= 1e-6 * step
                 now.h = step
-                ahead = int((target - now.origin) / step) - now.since - 2
-                quiet = max(min(quiet, ahead), 0)
+                ahead = (target - now.origin) / step - now.since - 2
+                quiet = max(min(quiet, int(min(ahead, limits.max_steps - now.steps))), 0)
             if now.landing != 0:
                 now.h = remaining
             if verdict != PASSED:
