@@ -5,23 +5,28 @@ Each thread simulates chunks of motions without the GIL.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.batches import checked_dtype
 from manip_dyn.core.arrays import by_reference
-from manip_dyn.core.checks import Matrix, Vector, checked_threads, nanoseconds
+from manip_dyn.core.checks import Matrix, Tensor, Vector, checked_threads, nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.effort_laws import LaneLaw, lane_law
 from manip_dyn.ensembles.ensemble import Ensemble, OverTime
 from manip_dyn.ensembles.lanes import memory as space
 from manip_dyn.ensembles.lanes.laws import SCHEDULE
 from manip_dyn.ensembles.lanes.memory import (
+    Allocate,
     BatchArrays,
     LaneMemory,
     LoopOptions,
@@ -66,6 +71,7 @@ def run_batch(
     samples: int,
     threads: int,
     fixed: int,
+    allocate: Allocate,
 ) -> BatchArrays:
     """Simulate all motions and return their samples, statistics and final states.
 
@@ -76,17 +82,18 @@ def run_batch(
         samples: Samples per motion.
         threads: Number of threads.
         fixed: Number of rows of the constant part of a Taylor series.
+        allocate: Creates the arrays of samples.
 
     Raises:
         ManipDynError: If the samples do not fit into memory.
     """
     count = len(motions.starts)
     try:
-        arrays = batch_arrays(count, samples, options.joints)
+        arrays = batch_arrays(count, samples, options.joints, allocate)
     except MemoryError as error:
         raise ManipDynError(
-            f"{count} times {samples} samples do not fit into memory; increase sample_period, or "
-            "simulate fewer motions."
+            f"{count} times {samples} samples do not fit into memory; increase sample_period, set "
+            "folder, or simulate fewer motions."
         ) from error
 
     def run_chunk(first: int, last: int) -> None:
@@ -139,6 +146,7 @@ def simulate_many(
     parameters: ArrayLike | None = None,
     threads: int | None = None,
     dtype: Any = np.float64,
+    folder: str | PathLike[str] | None = None,
     taylor_order: int | None = None,
 ) -> Ensemble:
     """Simulate N motions of `robot` in parallel, eight per SIMD vector, on all cores.
@@ -182,10 +190,14 @@ def simulate_many(
         dtype: np.float64, or np.float32 to compute the dynamics in single precision, with relative
             errors of about 1e-6. Sums, times and results remain float64. Not for ``taylor``.
             Requires an absolute tolerance (by default `rtol`) of 1e-6 or more, or fixed steps.
+        folder: New or empty folder for the samples, which may then exceed the memory. `q`, `v`,
+            `tau` and `energy` of the result are views of the files ``states.npy`` (N, s, 2 n + 1)
+            with q, v and work, ``tau.npy`` (N, s, n) and ``energy.npy`` (N, s, 4).
         taylor_order: Deprecated name of `order`.
 
     Raises:
-        ManipDynError: If an argument is invalid. Motions that fail do not raise.
+        ManipDynError: If an argument is invalid, or the samples cannot be stored. Motions that
+            fail do not raise.
     """
     checked_robot(robot)
     if robot.has_dry_friction:
@@ -215,9 +227,35 @@ def simulate_many(
     if integrator.series:
         options, fixed = _series_options(robot, options, arm)
     samples = -(-duration_ns // period_ns) + 1
-    arrays = run_batch(motion_arrays, options, numbers.method, samples, threads, fixed)
+    allocate = _allocation_of(folder)
+    arrays = run_batch(motion_arrays, options, numbers.method, samples, threads, fixed, allocate)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
-    return _ensemble(robot, t, arrays, arm, law.cut_off)
+    energy = arm.energy(arrays.states, None, allocate("energy", (motions, samples, 4)))
+    return _ensemble(robot, t, arrays, arm, law.cut_off, energy)
+
+
+def _allocation_of(folder: Any) -> Allocate:
+    """Return a function that creates arrays in memory, or in files of a new or empty folder."""
+    if folder is None:
+        return lambda _name, shape: np.empty(shape)
+    if not isinstance(folder, (str, PathLike)):
+        raise ManipDynError(f"folder must be a path, got {folder!r}.")
+    path = Path(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ManipDynError(f"folder must be new or empty, got '{path}'.")
+
+    def allocate(name: str, shape: tuple[int, ...]) -> np.ndarray:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            file = path / f"{name}.npy"
+            array = open_memmap(file, mode="w+", dtype=np.float64, shape=shape)
+            with file.open("r+b") as stream:  # a write to a full disk would end the process
+                os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
+        except OSError as error:
+            raise ManipDynError(f"{name} cannot be stored in '{path}': {error}.") from error
+        return np.asarray(array)
+
+    return allocate
 
 
 def _check_single_precision(integrator: Integrator) -> None:
@@ -317,11 +355,10 @@ def _series_options(
 
 
 def _ensemble(
-    robot: Robot, t: Vector, arrays: BatchArrays, arm: ArmParameters, cut_off: Any
+    robot: Robot, t: Vector, arrays: BatchArrays, arm: ArmParameters, cut_off: Any, energy: Tensor
 ) -> Ensemble:
     n, ends = robot.n, arrays.ends
     q, v = arrays.states[:, :, :n], arrays.states[:, :, n : 2 * n]
-    energy = arm.energy(arrays.states)
     energy_end = energy[:, -1]
     if np.any(ends[:, space.STATUS] != SUCCESS):  # the last samples of failed motions are missing
         with np.errstate(all="ignore"):  # some motions may have diverged

@@ -129,18 +129,21 @@ class ArmParameters(NamedTuple):
     motion: Any
     inverse_dynamics: Any
 
-    def energy(self, states: Tensor, start: Vector | None = None) -> Tensor:
+    def energy(
+        self, states: Tensor, start: Vector | None = None, energies: Tensor | None = None
+    ) -> Tensor:
         """Return kinetic energy, potential energy, work and residual (N, s, 4), J.
 
         Args:
             states: Positions, velocities and work (N, s, 2 n + 1).
             start: Total energy at the start of each motion (N,). Default: that of the first
                 samples.
+            energies: Array for the result. Default: a new one.
         """
         n, kernels = self.robot.n, customize(self.robot).in_place
         loaded = self.bodies.shape[1] > 0
         motions, samples = states.shape[:2]
-        energies = np.empty((motions, samples, 4))
+        energies = np.empty((motions, samples, 4)) if energies is None else energies
         some = max(ENERGY_BLOCK // max(samples, 1), 1)
         for first in range(0, motions, some):
             part = states[first : first + some, :, : 2 * n].reshape(-1, 2 * n)

@@ -700,3 +700,27 @@ def test_taylor_series_of_ensembles_have_the_step_limits_of_simulate(limits):
         motion = one(i, TAU[i], **options)
         assert ensemble.status[i] == motion.status
         assert ensemble.steps[i] == motion.statistics.steps
+
+
+def test_samples_are_stored_in_a_new_folder(tmp_path):
+    robot = md.load_robot("rr")
+    q0 = np.random.default_rng(3).uniform(-0.5, 0.5, (20, robot.n))
+    arguments = robot, q0, np.zeros(robot.n), np.zeros(robot.n), 0.1
+    folder = tmp_path / "new" / "samples"
+    usual = md.simulate_many(*arguments, sample_period=0.01)
+    stored = md.simulate_many(*arguments, sample_period=0.01, folder=folder)
+    for name in ("q", "v", "tau", "energy", "q_end"):
+        np.testing.assert_array_equal(getattr(stored, name), getattr(usual, name))
+    states = np.load(folder / "states.npy", mmap_mode="r")
+    np.testing.assert_array_equal(states[:, :, : robot.n], usual.q)
+    np.testing.assert_array_equal(states[:, :, -1], usual.energy[:, :, 2])
+    np.testing.assert_array_equal(np.load(folder / "energy.npy"), usual.energy)
+    np.testing.assert_array_equal(np.load(folder / "tau.npy"), usual.tau)
+    with pytest.raises(md.ManipDynError, match="folder must be new or empty"):
+        md.simulate_many(*arguments, folder=folder)
+    np.testing.assert_array_equal(np.load(folder / "tau.npy"), usual.tau)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(md.ManipDynError, match="cannot be stored"):
+        md.simulate_many(*arguments, folder=tmp_path / "file" / "samples")
+    with pytest.raises(md.ManipDynError, match="folder must be a path, got 3"):
+        md.simulate_many(*arguments, folder=3)

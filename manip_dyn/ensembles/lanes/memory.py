@@ -6,6 +6,7 @@ velocities and work. An array of N rows may have a single row, which applies to 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,7 +249,11 @@ def lane_memory(
     )
 
 
-def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
+Allocate = Callable[[str, tuple[int, ...]], np.ndarray]
+"""Function of the name and the shape of an array of samples that returns a new array."""
+
+
+def batch_arrays(motions: int, samples: int, n: int, allocate: Allocate) -> BatchArrays:
     """Allocate the arrays of a batch; `ends` is zero, the others are not initialized."""
     m = 2 * n + 1
 
@@ -256,8 +261,8 @@ def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
         return np.empty((motions, *shape))
 
     return BatchArrays(
-        states=empty(samples, m),
-        tau=empty(samples, n),
+        states=allocate("states", (motions, samples, m)),
+        tau=allocate("tau", (motions, samples, n)),
         mean=empty(m),
         low=empty(m),
         high=empty(m),
