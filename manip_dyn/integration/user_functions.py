@@ -64,16 +64,17 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
 
 
 def check_sizes(function: Any, y: Vector, p: Any) -> None:
-    """Raise `ManipDynError` if a kernel with `sizes` is called with a state or p of other sizes.
+    """Raise `ManipDynError` if a kernel with `sizes` is called with an unsuitable state or p.
 
-    Kernels do not check indices.
+    Kernels do not check indices. Numbers after the efforts in p are for a user's Jacobian.
     """
-    sizes = getattr(function, "sizes", ())
-    for name, value, size in zip(("y0", "p"), (y, p), sizes, strict=False):
-        if np.shape(value) != (size,):
-            raise ManipDynError(
-                f"{name} must be {size} numbers for this kernel, got shape {np.shape(value)}."
-            )
+    states, efforts = getattr(function, "sizes", (len(y), None))
+    if len(y) != states:
+        raise ManipDynError(f"y0 must be {states} numbers for this kernel, got {len(y)}.")
+    if efforts is not None and (np.ndim(p) != 1 or len(p) < efforts):
+        raise ManipDynError(
+            f"p must begin with {efforts} efforts for this kernel, got shape {np.shape(p)}."
+        )
 
 
 def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:

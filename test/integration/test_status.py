@@ -339,10 +339,10 @@ def test_kernels_are_called_with_states_and_efforts_of_their_size(method):
     for size in (2, 3, 6):
         with pytest.raises(md.ManipDynError, match="y0 must be 4 numbers for this kernel"):
             md.integrate(rhs, (0.0, 0.1), np.zeros(size), p=np.zeros(2), **options)
-    with pytest.raises(md.ManipDynError, match="p must be 2 numbers for this kernel"):
+    with pytest.raises(md.ManipDynError, match="p must begin with 2 efforts for this kernel"):
         md.integrate(rhs, (0.0, 0.1), np.zeros(4), **options)
     problem = md.problem(rhs, (0.0, 0.1), np.zeros(4), p=np.zeros(2), **options)
-    with pytest.raises(md.ManipDynError, match=r"p must be 2 numbers .* got shape \(1,\)"):
+    with pytest.raises(md.ManipDynError, match=r"p must begin with 2 efforts .* got shape \(1,\)"):
         problem.solve(p=[1.0])
     assert problem.solve(p=[1.0, 2.0]).success
 
