@@ -9,6 +9,7 @@ Python, numba and llvmlite.
 from __future__ import annotations
 
 import dataclasses
+import dis
 import enum
 import hashlib
 import itertools
@@ -84,18 +85,18 @@ class Snapshot(NamedTuple):
     Attributes:
         digest: Hexadecimal digest.
         variables: Global variables: their dictionary, name and value, `ABSENT` if there was none.
-        cells: Closure variables and their values.
+        attributes: Attributes of functions and closure variables: owner, name and value.
     """
 
     digest: str
     variables: list[tuple[dict[str, Any], str, Any]]
-    cells: list[tuple[Any, Any]]
+    attributes: list[tuple[Any, str, Any]]
 
     def is_current(self) -> bool:
         """Return whether all variables still have the same values."""
         return all(
             variables.get(name, ABSENT) is value for variables, name, value in self.variables
-        ) and all(cell.cell_contents is value for cell, value in self.cells)
+        ) and all(getattr(owner, name, ABSENT) is value for owner, name, value in self.attributes)
 
 
 ABSENT = object()
@@ -115,13 +116,13 @@ def digest_of(value: Any) -> str:
     walk = _Walk()
     try:
         walk.add(value)
-    except UnknownError:
+    except (UnknownError, TypeError, ValueError):  # such as an empty closure variable
         return ""
     digest = walk.digest.hexdigest()
     if isinstance(value, FunctionType) and not walk.changeable:
         if len(_snapshots) >= _MOST_SNAPSHOTS:
             _snapshots.clear()
-        _snapshots[value] = Snapshot(digest, walk.variables, walk.cells)
+        _snapshots[value] = Snapshot(digest, walk.variables, walk.attributes)
     return digest
 
 
@@ -132,18 +133,18 @@ class _Walk:
         digest: SHA-256 hash of the values added so far.
         functions: Compiled functions among them, by their qualified names.
         variables: Global variables of the functions, see `Snapshot`.
-        cells: Closure variables of the functions.
+        attributes: Attributes of the functions and their closure variables.
         changeable: Whether a value may change in place.
     """
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.variables: list[tuple[dict[str, Any], str, Any]] = []
-        self.cells: list[tuple[Any, Any]] = []
+        self.attributes: list[tuple[Any, str, Any]] = []
         self.changeable = False
         self.functions: dict[str, Any] = {}
         self._numbers = itertools.count()
-        # Number of each function, and the object itself, so that its id is not reused.
+        # Number of each object, and the object itself, so that its id is not reused.
         self._seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, value: Any) -> None:
@@ -161,11 +162,10 @@ class _Walk:
         if id(value) in self._seen:
             self.digest.update(self._seen[id(value)][0].encode())
             return
-        is_function = isinstance(value, FunctionType) or hasattr(value, "__wrapped__")
         fixed = (FunctionType, type, tuple, frozenset, np.generic, np.dtype)
         is_fixed = isinstance(value, fixed) or is_jitted(value) or _is_foreign(value)
         self.changeable |= isinstance(value, np.ndarray) or not is_fixed
-        self._seen[id(value)] = (f"#{next(self._numbers)}" if is_function else "", value)
+        self._seen[id(value)] = (f"#{next(self._numbers)}", value)
         if isinstance(value, (type, ModuleType)):
             self._add_source(value)
         elif hasattr(value, "dependencies"):
@@ -210,11 +210,13 @@ class _Walk:
         self.digest.update(qualified_name(function).encode())
         file = function.__code__.co_filename
         self.digest.update(_file(file) + _code(function.__code__))  # a file has many lambdas
-        self.cells += [(cell, cell.cell_contents) for cell in function.__closure__ or ()]
+        owners: list[tuple[Any, str]] = [(function, "__code__"), (function, "__defaults__")]
+        owners += [(cell, "cell_contents") for cell in function.__closure__ or ()]
+        self.attributes += [(owner, name, getattr(owner, name)) for owner, name in owners]
         self._add_all([cell.cell_contents for cell in function.__closure__ or ()])
         self._add_all(function.__defaults__ or ())
         names = [*names_of(function.__code__)]
-        for name in names:
+        for name in global_names(function.__code__):
             value = function.__globals__.get(name, ABSENT)
             self.variables.append((function.__globals__, name, value))
             if value is not ABSENT:
@@ -284,6 +286,17 @@ def _constant(constant: Any) -> str:
         items = [_constant(item) for item in constant]
         return repr(sorted(items) if isinstance(constant, frozenset) else items)
     return repr(constant)
+
+
+@cache
+def global_names(code: CodeType) -> tuple[str, ...]:
+    """Return the names of global variables in a function and the functions inside it."""
+    loaded = [x.argval for x in dis.get_instructions(code) if x.opname in LOADS]
+    inside = [global_names(item) for item in code.co_consts if isinstance(item, CodeType)]
+    return tuple(dict.fromkeys(itertools.chain(loaded, *inside)))
+
+
+LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 
 
 def names_of(code: CodeType) -> Iterator[str]:

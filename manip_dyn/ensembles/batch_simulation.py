@@ -252,6 +252,8 @@ def _allocation_of(folder: Any) -> Allocate:
             with file.open("r+b") as stream:  # a write to a full disk would end the process
                 os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
         except OSError as error:
+            for stored in path.glob("*.npy"):
+                stored.unlink()
             raise ManipDynError(f"{name} cannot be stored in '{path}': {error}.") from error
         return np.asarray(array)
 

@@ -71,9 +71,10 @@ def check_sizes(function: Any, y: Vector, p: Any) -> None:
     states, efforts = getattr(function, "sizes", (len(y), None))
     if len(y) != states:
         raise ManipDynError(f"y0 must be {states} numbers for this kernel, got {len(y)}.")
-    if efforts is not None and (np.ndim(p) != 1 or len(p) < efforts):
+    shape = p.shape if isinstance(p, np.ndarray) else ()
+    if efforts is not None and (len(shape) != 1 or len(p) < efforts):
         raise ManipDynError(
-            f"p must begin with {efforts} efforts for this kernel, got shape {np.shape(p)}."
+            f"p must begin with {efforts} efforts for this kernel, got shape {shape}."
         )
 
 

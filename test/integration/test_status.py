@@ -152,6 +152,25 @@ def test_elements_of_an_array_that_a_function_refers_to_may_change_between_calls
             assert one.y_last[0] == pytest.approx(np.exp(-rate), rel=1e-6)
 
 
+def test_two_names_of_one_array_are_different_variables():
+    names = {"first": np.array([1.0]), "second": np.array([3.0])}
+    names["used"] = names["first"]
+    exec("def rate(t, y):\n    return -y * (0.0 * (first[0] + second[0]) + used[0])", names)
+    for name, value in (("first", 1.0), ("second", 3.0)):
+        names["used"] = names[name]
+        solution = md.integrate(names["rate"], (0.0, 1.0), [1.0], rtol=1e-8)
+        assert solution.y_last[0] == pytest.approx(np.exp(-value), rel=1e-6)
+
+
+def test_variables_with_the_names_of_attributes_have_no_effect():
+    names = {"np": np, "dot": object(), "size": {1, "a"}, "value": 1.0}
+    exec("def rate(t, y):\n    return -value * np.ones(y.size) * np.dot(y, y) / y[0]", names)
+    for value in (1.0, 3.0):
+        names["value"] = value
+        solution = md.integrate(names["rate"], (0.0, 1.0), [1.0], rtol=1e-8)
+        assert solution.y_last[0] == pytest.approx(np.exp(-value), rel=1e-6)
+
+
 def falling(rates):
     return lambda t, y: -rates[0] * y
 

@@ -338,6 +338,7 @@ class PlanExecutor:
         """
         self._updated_at = updated_at
         self._feedback.sum, self._feedback.saturated = total, saturated
+        self._filter.reset()
 
     @property
     def reference(self) -> SampledMotion:
@@ -370,7 +371,8 @@ class PlanExecutor:
         if not early or error < EARLY * self._tuning.off_plan:
             delay = self._estimate.delay
             errors = measured[1] - v_ref + self._filter.change(delay)
-            ahead = self._followed.ahead(t + delay, self._period, errors)
+            lag = delay + self._filter.lag
+            ahead = self._followed.ahead(t + delay, self._period, errors, lag)
             correction = correction + self._feedback.correction(*measured, q_ref, v_ref, ahead)
         if self._followed.is_over(t):
             correction = correction - self._breakaway.efforts(

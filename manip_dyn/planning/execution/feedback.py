@@ -89,6 +89,7 @@ class ErrorFilter:
         inertia: Diagonal of the mass matrix (n,) at a posture, kg m^2 or kg.
         effort_noise: Standard deviation of the filtered noise of the efforts, relative to their
             limits.
+        lag: Lag of the filtered errors, s.
     """
 
     def __init__(self, robot: Robot, tuning: Tuning, period: float, q: Vector):
@@ -98,7 +99,7 @@ class ErrorFilter:
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
         self._errors: Vector | None = None
         self._before: Vector | None = None  # velocity errors of the previous period
-        self._lag, self.effort_noise = 0.0, 0.0
+        self.lag, self.effort_noise = 0.0, 0.0
 
     def reset(self) -> None:
         """Discard the stored errors, because the reference changes."""
@@ -111,7 +112,7 @@ class ErrorFilter:
         """
         if self._errors is None or self._before is None:
             return self._zero
-        return (self._lag + delay) / self._period * (self._errors[1] - self._before)
+        return (self.lag + delay) / self._period * (self._errors[1] - self._before)
 
     def state(
         self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector, noise: Matrix
@@ -135,7 +136,7 @@ class ErrorFilter:
             periods = max(periods, 0.5 * self._most)
         self.effort_noise = ratio / math.sqrt(max(2.0 * periods, 1.0))
         self._before = None if self._errors is None else self._errors[1]
-        self._lag = (max(periods, 1.0) - 1.0) * self._period
+        self.lag = (max(periods, 1.0) - 1.0) * self._period
         if self._errors is None or periods < 1.0:
             self._errors = errors
             return q, v
@@ -149,14 +150,14 @@ class Ahead(NamedTuple):
     """Prediction for the period in which the next efforts act.
 
     Attributes:
-        v: Velocities of the joints (n,) at its start without feedback, rad/s or m/s.
-        a: Accelerations of the reference (n,), rad/s^2 or m/s^2.
+        v: Velocities of the joints (n,) at its end without feedback, rad/s or m/s.
         duration: Duration, s.
+        delay: Time from the measurement of an error to the effect of its correction, s.
     """
 
     v: Vector
-    a: Vector
     duration: float
+    delay: float
 
 
 class Feedback:
@@ -168,11 +169,12 @@ class Feedback:
     reference.
 
     The feedback accelerates no joint beyond its speed limit w. The efforts act for a period h. At
-    its start, the joint is predicted to move at v. Its acceleration, including that of the
-    reference, is at most (w - v) / h. If v exceeds w, it is at most -D (v - w), because a delay of
-    the commands limits this gain. The same holds in the other direction. Therefore, with an exact
-    prediction, no speed below the limit exceeds it, and an excess decays like exp(-D t). The bound
-    has no effect on a joint without errors, whose reference satisfies the limit.
+    its end, the joint is predicted to move at v without feedback. The acceleration of the feedback
+    is at most (w - v) / (h + 2 d) with the delay d of the loop: commands that have not acted yet
+    accelerate the joint, too, and without 2 d the loop would oscillate. If v exceeds w, it is at
+    most -D (v - w). The same holds in the other direction. Therefore, without a delay and with an
+    exact prediction, no speed below the limit exceeds it, and an excess decays like exp(-D t). The
+    bound has no effect on a joint without errors, whose reference satisfies the limit.
 
     Attributes:
         sum: Integral of the position error (n,), rad s or m s.
@@ -217,9 +219,9 @@ class Feedback:
     def _within_speeds(self, desired: Vector, ahead: Ahead) -> Vector:
         """Limit the desired accelerations (n,) to respect the speed limits; see `Feedback`."""
         low, high = self._fastest + ahead.v, self._fastest - ahead.v
-        quick, slow = 1.0 / ahead.duration, self._tuning.damping
+        quick, slow = 1.0 / (ahead.duration + 2.0 * ahead.delay), self._tuning.damping
         low, high = (slack * np.where(slack > 0.0, quick, slow) for slack in (low, high))
-        limited = np.minimum(np.maximum(desired, -low - ahead.a), high - ahead.a)
+        limited = np.minimum(np.maximum(desired, -low), high)
         self._slowed = limited != desired
         return limited
 

@@ -61,16 +61,16 @@ class ScheduledMotion(NamedTuple):
         """Return positions and velocities (n,) at time `t`, s."""
         return self.motion.state(t - self.begin)
 
-    def ahead(self, t: float, duration: float, errors: Vector) -> Ahead:
+    def ahead(self, t: float, duration: float, errors: Vector, delay: float) -> Ahead:
         """Return the prediction for a period with velocity errors (n,).
 
         Args:
             t: Start of the period, s.
             duration: Duration of the period, s.
             errors: Differences (n,) from the velocities of the motion, rad/s or m/s.
+            delay: Time from the measurement of an error to the effect of its correction, s.
         """
-        begin, end = self.state(t)[1], self.state(t + duration)[1]
-        return Ahead(begin + errors, (end - begin) / duration, duration)
+        return Ahead(self.state(t + duration)[1] + errors, duration, delay)
 
     def commands(self, t: float, horizon: float) -> tuple[Vector, Matrix]:
         """Return offsets (k,) and efforts (k, n) after time `t`, s; see `SampledMotion`."""

@@ -72,7 +72,7 @@ class BrakingMotion:
             duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
             self._feedback.integrate(held - measured.q, duration)
         self._before = measured
-        ahead = Ahead(measured.v, self._zero, self._period)
+        ahead = Ahead(measured.v, self._period, 0.0)
         correction = self._feedback.correction(measured.q, measured.v, held, self._zero, ahead)
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 

@@ -79,6 +79,7 @@ class ControlLoop:
         self._announced = None if isinstance(number, str) else number
         self._age, self._missing = RecentMaximum(), RecentMaximum()
         self._answered_ns: int | None = None
+        self._received_ns: int | None = None
         self.use(parameters)
 
     @property
@@ -95,7 +96,10 @@ class ControlLoop:
 
     @property
     def gap(self) -> float:
-        """Longest recent time without states in addition to the period, s."""
+        """Longest recent time without states in addition to the period, s.
+
+        It is at most the time for which commands are valid.
+        """
         return float(self._missing)
 
     @property
@@ -122,14 +126,18 @@ class ControlLoop:
         self._delay.restart()
         self._age.clear()
         self._missing.clear()
-        self._answered_ns = None
+        self._answered_ns = self._received_ns = None
         self._set_gains()
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Measure the delay from a state with a new stamp (ns) and its efforts (n,), if any."""
         self._delay.received(stamp_ns, effort)
-        before, period = self._answered_ns, self._controller.period
+        before, period = self._received_ns, self._controller.period
         missing = 0.0 if before is None else max(1e-9 * (stamp_ns - before) - period, 0.0)
+        valid = self._end.duration_ns(0.0)
+        if valid is not None:  # the simulator brakes after that time
+            missing = min(missing, 1e-9 * valid)
+        self._received_ns = stamp_ns
         self._age.add(stamp_ns, self._delay.age)
         self._missing.add(stamp_ns, missing)
         self._set_gains()

@@ -79,7 +79,7 @@ def scratch_of(n: int) -> Scratch:
 def law_of(robot: Robot, tuning: Tuning) -> Law:
     """Return the arrays of the feedback, with a zero integral."""
     n = robot.n
-    predicted = ("slowed", "errors", "ahead", "ahead_end")
+    predicted = ("slowed", "errors", "ahead")
     arrays = ("sum", "requested", "accelerations", *predicted, "there", "zero", "lack", "pivots")
     return Law(
         stiffness=float(tuning.stiffness),

@@ -31,8 +31,7 @@ class Law(NamedTuple):
         requested: Efforts (n,) before saturation.
         slowed: Flags (n,): whether the speed limit of a joint limited its acceleration.
         errors: Velocity errors (n,) of the previous period, rad/s or m/s; NaN before the first.
-        ahead: Velocities (n,) of the reference at the start of the period in which efforts act.
-        ahead_end: Velocities (n,) of the reference at its end.
+        ahead: Velocities (n,) of the reference at the end of the period in which efforts act.
     """
 
     stiffness: float
@@ -48,7 +47,6 @@ class Law(NamedTuple):
     slowed: Vector
     errors: Vector
     ahead: Vector
-    ahead_end: Vector
     there: Vector
     zero: Vector
     mass: Matrix
@@ -70,11 +68,11 @@ def feedback_acceleration(law, period, delay, q, v, q_ref, v_ref):
         growth = (error - law.errors[i]) / period if law.errors[i] == law.errors[i] else 0.0
         law.errors[i] = error
         speed = law.ahead[i] + error + delay * growth
-        change = (law.ahead_end[i] - law.ahead[i]) / period
         low, high = law.fastest[i] + speed, law.fastest[i] - speed
-        low *= 1.0 / period if low > 0.0 else law.damping
-        high *= 1.0 / period if high > 0.0 else law.damping
-        law.accelerations[i] = min(max(desired, -low - change), high - change)
+        quick = 1.0 / (period + 2.0 * delay)
+        low *= quick if low > 0.0 else law.damping
+        high *= quick if high > 0.0 else law.damping
+        law.accelerations[i] = min(max(desired, -low), high)
         law.slowed[i] = law.accelerations[i] != desired
 
 
@@ -203,9 +201,8 @@ def track_period(kernels, law, followed, t, period, horizon, q, v, command):
     """Write the efforts for the state (q, v) at `t` (s); return `DONE` or `EXECUTOR_NEEDED`."""
     n, times = q.size, followed.times
     end = followed.begin + times[times.size - 1]
-    for later, speeds in ((horizon - period, law.ahead), (horizon, law.ahead_end)):
-        reference_state(followed, t + later - followed.begin)
-        speeds[:] = followed.v_ref
+    reference_state(followed, t + horizon - followed.begin)
+    law.ahead[:] = followed.v_ref
     reference_state(followed, t - followed.begin)
     q_ref, v_ref = followed.q_ref, followed.v_ref
     farthest = 0.0
