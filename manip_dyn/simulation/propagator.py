@@ -69,7 +69,7 @@ class Propagator:
         is_inspected: Whether steps are inspected for short forces.
     """
 
-    steps = failures = evaluations = 0
+    steps = failures = evaluations = _before = 0
     status, reached = Status.SUCCESS, 0.0
     limit = failure = ""
     law: Feedback | None = None
@@ -82,7 +82,16 @@ class Propagator:
 
     def reset_statistics(self) -> None:
         """Set all counts to 0."""
-        self.steps = self.failures = self.evaluations = 0
+        self.steps = self.failures = self.evaluations = self._before = 0
+
+    @property
+    def taken(self) -> int:
+        """Number of accepted and rejected steps of the present motion."""
+        return self.steps + self.failures - self._before
+
+    def begin_motion(self) -> None:
+        """Begin a new motion, to which the maximum number of steps applies; keep the counts."""
+        self._before = self.steps + self.failures
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Advance `y` from `begin` towards `end`, set `status`, and return the time reached, s.
@@ -173,7 +182,7 @@ class CompiledPropagator(Propagator):
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         parameters = self._parameters if effort is None else effort
         if self._most_steps < inf:
-            self._space.rules["max_steps"] = self._remaining_steps
+            self._space.rules["max_steps"] = self._most_steps - self.taken
         # `Engine.go` calls `time_loop.advance`, linked with the method and the right-hand side.
         try:
             self.status = Status(self._engine.go(begin, end, parameters, y, self._space))
@@ -184,11 +193,6 @@ class CompiledPropagator(Propagator):
             self.evaluations += int(now["evaluations"])
             self.reached = float(now["t"])
         self._set_limit(y)
-
-    @property
-    def _remaining_steps(self) -> float:
-        """Number of accepted and rejected steps up to the limit of the step control."""
-        return self._most_steps - self.steps - self.failures
 
     def _set_limit(self, y: Vector) -> None:
         event = self.status is Status.EVENT
@@ -206,7 +210,7 @@ class CompiledPropagator(Propagator):
         pieces = law.pieces() if has_pieces else no_pieces(self._robot.n, law.switches_ns)
         parameters = pieces.current if self.efforts is None else self._parameters
         robot, engine, space = self._robot, self._engine, self._space
-        limit = self._remaining_steps
+        limit = self._most_steps - self.taken
         recorder = Recorder(robot, engine, space, parameters, self.efforts, pieces, limit)
         self._attempt(lambda: recorder.run(y, begin, end, period))
         if not self.failure:

@@ -174,6 +174,8 @@ class Simulation:
         self.time_ns = 0
         self._y = np.concatenate([*self._start, [0.0]])
         self._energy0 = None
+        for motion in self._motions.values():
+            motion.begin_motion()
 
     def _start_energy(self) -> float:
         """Return the energy that `Energy.residual` is relative to, J."""
@@ -251,8 +253,8 @@ class Simulation:
         name, time = f"the simulation of '{self.robot.name}'", f"{self.time_ns * 1e-9:.6f} s"
         if motion.failure:
             return DivergenceError(f"{name} ended at {time}: {motion.failure}", motion.status)
-        control, taken = self.integrator.control, motion.steps + motion.failures
-        if control is not None and taken >= control.max_steps:
+        control, too_many = self.integrator.control, motion.status is Status.TOO_MANY_STEPS
+        if too_many and control is not None and motion.taken >= control.max_steps:
             reason = f"max_steps = {control.max_steps} was reached"
             return DivergenceError(f"{name} ended at {time}: {reason}", motion.status)
         return DivergenceError(

@@ -450,6 +450,18 @@ def test_the_largest_number_of_steps_is_that_of_the_whole_motion(options, period
     assert ensemble.reason[0].startswith("max_steps was reached")
 
 
+def test_the_largest_number_of_steps_applies_to_each_motion_after_a_reset():
+    integrator = md.Integrator(step=0.01, control=md.StepControl(max_steps=5))
+    simulation = md.Simulation(md.load_robot("rr"), [0.1, 0.2], [0.0, 0.0], integrator)
+    for _ in range(3):
+        simulation.advance(20_000_000)
+        simulation.advance(30_000_000)
+        with pytest.raises(md.ManipDynError, match="max_steps = 5 was reached"):
+            simulation.advance(10_000_000)
+        simulation.reset()
+    assert simulation.statistics.steps == 15
+
+
 def test_a_method_is_a_name_or_an_object():
     robot = md.load_robot("rr")
     start = robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0], 0.1
