@@ -222,15 +222,15 @@ class _Walk:
             if value is not ABSENT:
                 self.digest.update(name.encode())
                 self.add(value)
-                if isinstance(value, ModuleType) and not _is_foreign(value):
+                if isinstance(value, ModuleType):
                     self._add_attributes(value, names)
 
     def _add_attributes(self, module: ModuleType, names: list[str], *outer: ModuleType) -> None:
         """Add numbers and arrays that are attributes of a module or of modules inside it.
 
-        Their values may have changed. The search skips the modules `outer`.
+        Their values may have changed. The search skips the modules `outer` and foreign ones.
         """
-        for name in names:
+        for name in names if not _is_foreign(module) else ():
             value = vars(module).get(name)
             if isinstance(value, (*PLAIN, np.ndarray, np.generic)):
                 self.digest.update(name.encode())

@@ -83,18 +83,9 @@ def run_batch(
         threads: Number of threads.
         fixed: Number of rows of the constant part of a Taylor series.
         allocate: Creates the arrays of samples.
-
-    Raises:
-        ManipDynError: If the samples do not fit into memory.
     """
     count = len(motions.starts)
-    try:
-        arrays = batch_arrays(count, samples, options.joints, allocate)
-    except MemoryError as error:
-        raise ManipDynError(
-            f"{count} times {samples} samples do not fit into memory; increase sample_period, set "
-            "folder, or simulate fewer motions."
-        ) from error
+    arrays = batch_arrays(count, samples, options.joints, allocate)
 
     def run_chunk(first: int, last: int) -> None:
         memory = (
@@ -228,16 +219,20 @@ def simulate_many(
         options, fixed = _series_options(robot, options, arm)
     samples = -(-duration_ns // period_ns) + 1
     allocate = _allocation_of(folder)
+    energy = allocate("energy", (motions, samples, 4))  # before the motions, which may take hours
     arrays = run_batch(motion_arrays, options, numbers.method, samples, threads, fixed, allocate)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
-    energy = arm.energy(arrays.states, None, allocate("energy", (motions, samples, 4)))
+    arm.energy(arrays.states, None, energy)
     return _ensemble(robot, t, arrays, arm, law.cut_off, energy)
 
 
 def _allocation_of(folder: Any) -> Allocate:
-    """Return a function that creates arrays in memory, or in files of a new or empty folder."""
+    """Return a function that creates arrays in memory, or in files of a new or empty folder.
+
+    It raises `ManipDynError` if there is too little memory or disk space.
+    """
     if folder is None:
-        return lambda _name, shape: np.empty(shape)
+        return _in_memory
     if not isinstance(folder, (str, PathLike)):
         raise ManipDynError(f"folder must be a path, got {folder!r}.")
     path = Path(folder)
@@ -258,6 +253,17 @@ def _allocation_of(folder: Any) -> Allocate:
         return np.asarray(array)
 
     return allocate
+
+
+def _in_memory(_name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a new array of samples."""
+    try:
+        return np.empty(shape)
+    except MemoryError as error:
+        raise ManipDynError(
+            f"{shape[0]} times {shape[1]} samples do not fit into memory; increase sample_period, "
+            "set folder, or simulate fewer motions."
+        ) from error
 
 
 def _check_single_precision(integrator: Integrator) -> None:

@@ -124,9 +124,10 @@ def _jitted(function: Any, values: str) -> Any:
 
 
 def values_in(function: Any) -> str:
-    """Return a digest of the values to which a Python function refers, or "" if it has none.
+    """Return a digest of a Python function and the values to which it refers.
 
-    Compilation fixes these values. Those of a function that the user compiled are fixed already.
+    Compilation fixes these values. The result is "" if they cannot be identified, and for a
+    function that the user compiled, because its values are fixed already.
     """
     return digest_of(function) if isinstance(function, FunctionType) else ""
 

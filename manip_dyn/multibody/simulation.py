@@ -15,7 +15,6 @@ from manip_dyn.core.checks import Matrix, Vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import ResultWithStatistics, Statistics
 from manip_dyn.integration import (
-    METHODS,
     Events,
     Jacobian,
     Solution,
@@ -23,6 +22,7 @@ from manip_dyn.integration import (
     StepControl,
     integrate,
 )
+from manip_dyn.integration.formulation import checked_method
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.integration.settings import checked_control
@@ -181,14 +181,14 @@ class MechanismSimulation:
             is_stiff = stiff is not None and step is None
             explicit = stiff is None and step is None and len(mechanism.partition.ranks) > 1
             method = "rodas5p" if is_stiff else "rkdp54" if explicit else "rosenbrock_nystrom"
-        if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
+        solver = checked_method(method)
+        if isinstance(solver, Taylor):
             raise ManipDynError(
                 "method must be rosenbrock_nystrom, rodas5p, rosenbrock_w or an explicit method, "
                 "got 'taylor': a mechanism has no series."
             )
         options: dict[str, Any] = {"method": method, "step": step}
-        solver = METHODS.get(method, method) if isinstance(method, str) else method
-        if (step, rtol, atol) == (None, None, None) and not getattr(solver, "adaptive", True):
+        if (step, rtol, atol) == (None, None, None) and not solver.adaptive:
             raise ManipDynError(
                 f"step must be given for method '{method}', which has no error estimate."
             )
@@ -197,7 +197,7 @@ class MechanismSimulation:
             options |= {"rtol": rtol, "atol": rtol if atol is None else atol}
         elif rtol is not None or atol is not None:
             raise ManipDynError(f"step must be None with rtol or atol, got {step!r} s.")
-        if isinstance(METHODS.get(method), Rosenbrock):
+        if isinstance(solver, Rosenbrock):
             exact = Jacobian(linearized_rates, mechanism.freedoms, mass=True)
             options["jacobian"] = exact if jacobian is None else jacobian
         if not growth > 1.0:
