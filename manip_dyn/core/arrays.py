@@ -290,6 +290,12 @@ class TupleReference:
             _reference_types[kind] = TupleReferenceType(typeof(fields))
         self._numba_type_ = _reference_types[kind]
 
+    def __getattr__(self, name: str) -> Any:
+        """Return a property of the named tuple."""
+        if name == "fields":  # not yet initialized
+            raise AttributeError(name)
+        return getattr(self.fields, name)
+
     def __reduce__(self):
         """Raise an error, because the addresses are invalid in another process."""
         raise TypeError(f"machine words of {type(self.fields).__name__} cannot be pickled.")

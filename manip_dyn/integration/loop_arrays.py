@@ -80,9 +80,12 @@ locating, settled, low, high, high_lands, probe, rounds
                     search for an event, see `event_search`
 """
 
-_Clock = namedtuple("_Clock", STATE.names or ())  # type: ignore[misc]
+_READ = "t planned unseen steps failures evaluations rows pieces found"
+_Clock = namedtuple("_Clock", _READ)  # type: ignore[misc]
 # A `Struct` reads these numbers faster than the fields of a structured array.
-_CLOCK = Struct("".join(STATE[name].char for name in STATE.names or ()))
+_CLOCK = Struct(
+    "".join(STATE[name].char if name in _Clock._fields else "8x" for name in STATE.names or ())
+)
 _BEFORE = STATE.fields["rows"][1]  # type: ignore[index]
 _START = Struct(f"4d{_BEFORE - 32}xq{STATE.itemsize - _BEFORE - 8}x")
 
@@ -196,7 +199,7 @@ only: Any = _first_by_name if PLAIN else _first
 
 
 def clock_of(space: Space) -> Any:
-    """Return a copy of the state of a loop as a named tuple, faster than `Space.state`."""
+    """Return the state after a solution as a named tuple, faster than `Space.state`."""
     return _Clock._make(_CLOCK.unpack(space.clock))
 
 

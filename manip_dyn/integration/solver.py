@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.compiled import plain_function
 from manip_dyn.core.errors import ManipDynError
@@ -288,7 +289,7 @@ def _initial_space(formulation: Formulation, interval: Interval, y: Vector) -> S
             _CAPACITY if formulation.options.dense else 0,
             _CAPACITY if formulation.options.events else 0,
         )
-        space = engine.space(**formulation.settings, stops=len(stops), room=room)
+        space = by_reference(engine.space(**formulation.settings, stops=len(stops), room=room))
     is_sampled = every or (len(space.times) > 0 and times is not None and start in times[:1])
     engine.start(space, start, stops, int(is_sampled))
     if is_sampled:
@@ -316,7 +317,7 @@ def _run_loop(
         larger = engine.record(sizes[0], sizes[1], sizes[2], record.polynomials.shape[1] - 1)
         for new, old in zip(larger, record, strict=True):
             new[: len(old)] = old
-        space = space.keeping(larger)
+        space = by_reference(space.keeping(larger))
 
 
 def _solution(
