@@ -66,6 +66,7 @@ from manip_dyn.ros.parameters.path import KINDS as KINDS
 from manip_dyn.ros.parameters.path import PathParameters as PathParameters
 from manip_dyn.ros.parameters.simulator import SimulatorParameters as SimulatorParameters
 from manip_dyn.ros.parameters.simulator import integrator_from as integrator_from
+from manip_dyn.ros.planner.motions import BrakingMotion as BrakingMotion
 from manip_dyn.ros.planner.planned_motion import MARGIN as MARGIN
 from manip_dyn.ros.planner.planned_motion import REMEMBERED as REMEMBERED
 from manip_dyn.ros.planner.planned_motion import PlannedMotion as PlannedMotion

@@ -196,6 +196,10 @@ class Planner(Leader, Protocol):
     """Objects around the arm, or None if collisions are not considered."""
 
     @property
+    def parameters(self) -> BangBangPlannerParameters:
+        """The parameters, with the measured delay in place of "auto"."""
+
+    @property
     def motions(self) -> tuple[object, ...]:
         """The current motion and the prepared motion. Either may be None."""
 
@@ -269,7 +273,7 @@ class Trajectories:
             planned = PlannedGoal(self._planner, self._robot, goal, measured.stamp_ns)
             self._planner.plan_to(planned)
             return planned
-        motion = FollowedMotion(self._robot, goal, self._parameters, self._estimator)
+        motion = FollowedMotion(self._robot, goal, self._planner.parameters, self._estimator)
         self._planner.follow(motion)
         return FollowedTrajectory(self._planner, motion)
 

@@ -40,7 +40,7 @@ class BrakingMotion:
 
         Args:
             robot: The arm.
-            parameters: The planner's parameters.
+            parameters: The planner's parameters, with the delay of the commands.
             estimator: Estimates the noise of the states, which must not prevent rest.
             held: Positions (n,) to hold without braking, rad or m. Default: brake, then hold the
                 current positions.
@@ -50,7 +50,7 @@ class BrakingMotion:
         self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
         self._estimator = estimator
         self._zero = np.zeros(robot.n)
-        self._period = parameters.control_period
+        self._period, self._delay = parameters.control_period, parameters.delay
         self._before: MeasuredState | None = None
         self._held = held
         self.arrived = False
@@ -68,11 +68,13 @@ class BrakingMotion:
         return [Segment(0.0, self._holding(measured, self._held))]
 
     def _holding(self, measured: MeasuredState, held: Vector) -> Vector:
-        if self._before is not None:
-            duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
+        before, v = self._before, measured.v
+        if before is not None and measured.stamp_ns > before.stamp_ns:
+            duration = 1e-9 * (measured.stamp_ns - before.stamp_ns)
             self._feedback.integrate(held - measured.q, duration)
+            v = v + self._delay / duration * (v - before.v)  # earlier commands accelerate the arm
         self._before = measured
-        ahead = Ahead(measured.v, self._period, 0.0)
+        ahead = Ahead(v, self._period, self._delay)
         correction = self._feedback.correction(measured.q, measured.v, held, self._zero, ahead)
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 

@@ -127,6 +127,11 @@ class PlannerStateMachine:
         return self.arm.measured
 
     @property
+    def parameters(self) -> BangBangPlannerParameters:
+        """The parameters, with the measured delay in place of "auto"."""
+        return self._parameters.with_delay(self.arm.loop_delay.seconds or 0.0)
+
+    @property
     def motions(self) -> tuple[object, ...]:
         """The current motion and the prepared motion. Either may be None."""
         return self._motion, self._prepared
@@ -317,7 +322,7 @@ class PlannerStateMachine:
             if self._status.state != "braking":
                 self._motion.stop(measured)
         elif not isinstance(self._motion, BrakingMotion):
-            self._motion = BrakingMotion(self._robot, self._parameters, self._estimator)
+            self._motion = BrakingMotion(self._robot, self.parameters, self._estimator)
         self._pending = self.active_goal = goal
         self._status.enter("braking", "arm_moves", fastest=moves)
 
@@ -371,8 +376,7 @@ class PlannerStateMachine:
         self._status.values = {}
         self.active_goal = goal
         self._status.enter("planning", again, method=self._parameters.method)
-        parameters = self._parameters.with_delay(self.arm.loop_delay.seconds or 0.0)
-        task = PlanningTask(parameters, goal.aim, measured.q, scene=self.scene)
+        task = PlanningTask(self.parameters, goal.aim, measured.q, scene=self.scene)
         self._start(task, goal, None, measured)
 
     def _start(
