@@ -74,6 +74,19 @@ def test_feedback_respects_speed_limits(compiled, delay):
     assert np.abs(run.q[-1] - goal).max() < 1e-3
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.003])
+def test_compiled_loop_continues_from_joints_at_speed_limits(delay):
+    """Regression: a position error at a speed limit was integrated for one period: 0.001 rad."""
+    robot = md.load_robot("ur5")
+    goal = np.array([0.3, -1.2, 0.9, -0.4, 0.5, 0.1])
+    plan = md.plan_zero_net_work(robot, goal - 0.05 * np.eye(6)[0], goal)
+    plan = dataclasses.replace(plan, q0=plan.q0 + np.eye(6)[5])
+    conditions, tuning = Conditions(duration=0.5, delay=delay), md.Tuning(off_plan=np.inf)
+    fast, slow = (execute(plan, conditions, tuning, compiled) for compiled in (True, False))
+    assert np.abs(fast.v[:, 5]).max() > 0.99 * robot.v_max[5]
+    np.testing.assert_allclose(fast.q, slow.q, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_scaled_masses_match_a_simulation_of_the_scaled_robot(plans, name):
     """Compare with a `Simulation` of the scaled robot in closed loop with an executor."""

@@ -59,6 +59,8 @@ class Tracking(NamedTuple):
         updated_at: Time of the last update, s; None before the first update.
         sum: Integral of the position error (n,).
         saturated: Whether the last efforts were clipped to their limits.
+        slowed: Whether the speed limit of each joint (n,) limited its last acceleration.
+        velocity_errors: Velocity errors (n,) of the last state; NaN if they are unknown.
     """
 
     reference: SampledMotion
@@ -70,6 +72,8 @@ class Tracking(NamedTuple):
     updated_at: float | None
     sum: Vector
     saturated: bool
+    slowed: Vector
+    velocity_errors: Vector
 
 
 class PlanExecutor:
@@ -325,20 +329,33 @@ class PlanExecutor:
             self._updated_at,
             self._feedback.sum,
             self._feedback.saturated,
+            self._feedback.slowed,
+            self._filter.velocity_errors,
         )
 
     @renamed_arguments(heard="updated_at")
-    def tracked(self, updated_at: float | None, total: Vector, saturated: bool) -> None:
+    def tracked(
+        self,
+        updated_at: float | None,
+        total: Vector,
+        saturated: bool,
+        slowed: Vector | None = None,
+        velocity_errors: Vector | None = None,
+    ) -> None:
         """Store the state after a compiled loop that started from `tracking`.
 
         Args:
             updated_at: Time of the last update, s.
             total: Integral of the position error (n,).
             saturated: Whether the last efforts were clipped to their limits.
+            slowed: Whether the speed limit of each joint (n,) limited its last acceleration.
+                Default: no joint.
+            velocity_errors: Velocity errors (n,) of the last state. Default: unknown.
         """
-        self._updated_at = updated_at
-        self._feedback.sum, self._feedback.saturated = total, saturated
-        self._filter.reset()
+        self._updated_at, feedback = updated_at, self._feedback
+        feedback.sum, feedback.saturated = total, saturated
+        feedback.slowed = np.zeros(self._robot.n, dtype=bool) if slowed is None else slowed
+        self._filter.restore(velocity_errors)
 
     @property
     def reference(self) -> SampledMotion:

@@ -105,6 +105,17 @@ class ErrorFilter:
         """Discard the stored errors, because the reference changes."""
         self._errors = self._before = None
 
+    @property
+    def velocity_errors(self) -> Vector:
+        """Velocity errors (n,) of the last state; NaN after a reset."""
+        return np.full(len(self._zero), np.nan) if self._errors is None else self._errors[1]
+
+    def restore(self, velocity_errors: Vector | None) -> None:
+        """Set the velocity errors (n,) of the last state, without noise. None is a reset."""
+        self.reset()
+        if velocity_errors is not None and not np.isnan(velocity_errors).any():
+            self._errors = np.array([self._zero, velocity_errors])
+
     def change(self, delay: float) -> Vector:
         """Return the expected change (n,) of the velocity errors until efforts act.
 
@@ -179,6 +190,7 @@ class Feedback:
     Attributes:
         sum: Integral of the position error (n,), rad s or m s.
         saturated: Whether the last efforts were clipped.
+        slowed: Whether the speed limit of each joint (n,) limited its last acceleration.
     """
 
     def __init__(self, robot: Robot, tuning: Tuning):
@@ -189,7 +201,7 @@ class Feedback:
         self._tuning = tuning
         self.sum = np.zeros(robot.n)
         self.saturated = False
-        self._slowed = np.zeros(robot.n, dtype=bool)  # joints at their speed limits
+        self.slowed = np.zeros(robot.n, dtype=bool)
 
     def acceleration(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
         """Return the desired accelerations (n,) of the feedback at the state (q, v)."""
@@ -222,7 +234,7 @@ class Feedback:
         quick, slow = 1.0 / (ahead.duration + 2.0 * ahead.delay), self._tuning.damping
         low, high = (slack * np.where(slack > 0.0, quick, slow) for slack in (low, high))
         limited = np.minimum(np.maximum(desired, -low), high)
-        self._slowed = limited != desired
+        self.slowed = limited != desired
         return limited
 
     def hold(self, q: Vector) -> Vector:
@@ -232,7 +244,7 @@ class Feedback:
     def integrate(self, error: Vector, duration: float) -> None:
         """Integrate a position error (n,) over `duration` s, except of limited joints."""
         if not self.saturated:
-            self.sum = self.sum + duration * error * ~self._slowed
+            self.sum = self.sum + duration * error * ~self.slowed
 
     def limited(self, q: Vector, efforts: Any) -> Any:
         """Return efforts (n,) or rows of efforts (k, n) within their limits at positions `q` (n,).

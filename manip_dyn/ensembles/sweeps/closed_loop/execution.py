@@ -194,7 +194,7 @@ class ClosedLoop:
         """Run compiled code until it requires the executor."""
         law, executor, n = self._law, self.executor, len(self.loop.q)
         law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
-        law.errors[:] = np.nan
+        law.slowed[:], law.errors[:] = tracking.slowed, tracking.velocity_errors
         followed = reference_of(tracking, executor.returns, n)
         if executor.arrival_time is not None:
             followed.updated_at[1] = executor.arrival_time
@@ -203,7 +203,13 @@ class ClosedLoop:
             self._kernels, self._arm, law, followed, loop, self._scratch, number, self._y
         )
         updated_at = None if np.isnan(followed.updated_at[0]) else float(followed.updated_at[0])
-        executor.tracked(updated_at, law.sum.copy(), bool(law.saturated[0]))
+        executor.tracked(
+            updated_at,
+            law.sum.copy(),
+            bool(law.saturated[0]),
+            law.slowed.astype(bool),
+            law.errors.copy(),
+        )
         if code == STOPPED_FOR_EXECUTOR:
             self._restore_record(number)
         return code, number
