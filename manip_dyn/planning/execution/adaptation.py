@@ -10,9 +10,8 @@ from manip_dyn.planning.execution.motion_scheduler import MotionScheduler
 from manip_dyn.planning.execution.path_following import PathPoint
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.scheduled_motion import ScheduledMotion
+from manip_dyn.planning.execution.slow_start import CAUTIOUS
 
-CAUTIOUS = 0.75
-"""Largest speed before a suspected delay is identified, as a fraction of the limit."""
 LAG = 0.1
 """Fraction of `Tuning.off_plan` above which a position error changes the motion."""
 NOISY = 0.01

@@ -21,6 +21,7 @@ from manip_dyn.planning.execution.recovery import Recovery
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.scheduled_motion import ScheduledMotion
 from manip_dyn.planning.execution.segments import Segment
+from manip_dyn.planning.execution.slow_start import with_slow_start
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
@@ -91,7 +92,7 @@ class PlanExecutor:
     plan with nonzero final velocities, the arm stops.
 
     Attributes:
-        plan: The plan.
+        plan: The plan, with a slower start if it would be too fast; see `with_slow_start`.
         record: Measured states and commands, which a compiled loop must add.
     """
 
@@ -117,15 +118,18 @@ class PlanExecutor:
             period: Control period, s. Default: the horizon.
             backup: PD control that replaces return motions and holding of the goal, as in Fan
                 (2003), section 6.3.2. Default: none.
-            reference: The plan, sampled with the cell length `spacing`. Default: it is sampled.
+            reference: The plan, sampled with the cell length `spacing`. Default: the plan, with a
+                slow start (`with_slow_start`), is sampled.
             noise: Standard deviations (2, n) of the noise of positions and velocities that was
                 measured before the motion. Default: none.
         """
-        self.plan, self._robot, self._zero = plan, robot, np.zeros(robot.n)
+        self._robot, self._zero = robot, np.zeros(robot.n)
         self._backup, self._backup_active = backup, False
         if backup is not None:
             backup.efforts(robot, plan.qf, self._zero, plan.qf)  # checks the number of gains
         horizon = positive("horizon", horizon, "s")
+        self._arrives_at = plan.t_final
+        self.plan = plan = plan if reference else with_slow_start(plan, horizon)
         self._period = positive("period", period or horizon, "s")
         self._tuning = tuning = tuning or Tuning()
         cell = spacing(horizon, self._period)
@@ -137,7 +141,7 @@ class PlanExecutor:
         self.record = MotionRecord(robot, sampled.wait, noise, plan.v0)
         self._estimate = ArmEstimate(robot, tuning, self.record, horizon - self._period)
         self._scheduler = MotionScheduler(
-            plan, sampled, tuning, self._period, cell, self._estimate, self._feedback
+            plan, sampled, tuning, self._period, cell, self._estimate
         )
         self._adaptation = Adaptation(self._scheduler, self._monitor)
         self._recovery = Recovery(self._scheduler, self._monitor)
@@ -225,7 +229,7 @@ class PlanExecutor:
     @property
     def extra_time(self) -> float | None:
         """Delay of the arrival compared with the plan, s; None before the arrival."""
-        return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
+        return None if self.arrival_time is None else self.arrival_time - self._arrives_at
 
     def expected(self, t: float) -> tuple[Vector, Vector] | None:
         """Return the planned positions and velocities (n,) at time `t`, s, at the current pace.
@@ -368,7 +372,8 @@ class PlanExecutor:
             self.stop(t, q, v)
         if self._backs_up(t, q):
             return self._backed(q, v)
-        if self._monitor.stopped and self._recovery.strays(q):
+        held = self._monitor.stopped and not self._followed.stopping
+        if held and self._recovery.strays(q):
             self._follow(self._recovery.held(t, q, self._followed))
         # Measured positions and velocities (n,), filtered under noise.
         measured = self._filter.state(q, v, *self._followed.state(t), self.record.noise)

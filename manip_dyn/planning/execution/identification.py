@@ -51,6 +51,8 @@ AVERAGED = 15
 """Number of states whose mean velocity shows the direction of a joint under noise."""
 CREEP = 1e-3
 """Speed below which friction may be static, rad/s or m/s. Noise above it hides static friction."""
+SURE = 3.0
+"""Deviations of a mean velocity above which a joint certainly moves."""
 WEAK = 0.1
 """Effort relative to the limit below which static friction may hold a joint."""
 SIGNIFICANT = 25.0
@@ -218,7 +220,7 @@ class MotionRecord:
         ):
             return None
         kernels, ratio = customize(self._robot).unchecked, model.mass_ratio
-        _, (passive,), (signs,) = self._explained(k - 1)
+        _, (passive,), (signs,), (slides,) = self._explained(k - 1)
         rest = passive * (1.0 - 1.0 / ratio) - self._robot.coulomb_friction * signs
         q, v = self._q[k - 1], self._v[k - 1]
         for duration, effort in self._applied(float(times[k - 1]), float(times[k]), delay):
@@ -226,7 +228,7 @@ class MotionRecord:
         elapsed = float(times[k] - times[k - 1])
         mass = kernels.mass_matrix(self._q[k])
         excess = ratio * mass @ ((v - self._v[k]) / elapsed) + disturbance
-        slides = np.abs(signs) >= 1.0  # otherwise friction may have any value within its limit
+        # The friction of a joint that does not slide may have any value within its limit.
         low = np.where(slides, model.friction * signs, -model.friction)
         high = np.where(slides, low, model.friction)
         friction = np.minimum(np.maximum(excess, low), high)
@@ -282,19 +284,21 @@ class MotionRecord:
         if count - 1 - first < LEAST_STATES:
             return Identified(delay, model) if self._unbroken else None
         self._measure_noise()
-        bodies, passive, signs = self._explained(first)
+        bodies, passive, signs, slides = self._explained(first)
         spans = np.diff(times[first:])[:, None]
         impulses = self._impulses(first, candidates) - passive * spans
         inertia = np.diag(customize(robot).unchecked.mass_matrix(self._q[count - 1]))
         # Static friction holds weakly driven joints, with an unknown effort. It holds no joint
         # that is driven by more than the effort with which it moved.
-        unexplained, slides = impulses / spans - bodies, np.abs(signs) >= 1.0
+        unexplained = impulses / spans - bodies
         drives = np.abs(unexplained[0] + inertia * np.diff(self._v[first:count], axis=0) / spans)
         weak = np.where(slides, drives, WEAK * robot.tau_max).min(axis=0)
         moves = slides | (np.abs(unexplained[0]) > weak) | (self.noise[1] > CREEP)
         # Friction holds a driven joint that has moved before. At the start, the delay holds it.
         started = (times[first + 1 :, None] > times[0] + longest) | (not self._complete)
         stands = (self.noise[1] > CREEP) | started | np.maximum.accumulate(slides)
+        moved = slides.any(axis=0) | (self.noise[1] <= CREEP)  # otherwise it has no direction
+        signs = signs * moved
         unclear = moves * stands * (1.0 - np.abs(signs)) * spans
         impulses, momenta, rubbing, unclear = (
             np.cumsum(rows, axis=-2)
@@ -343,7 +347,9 @@ class MotionRecord:
         plausible = abs(ratio) < PLAUSIBLE  # not for a push
         if plausible and estimate.unchanged - estimate.residuals[0] > SIGNIFICANT:
             inverse = 1.0 + ratio
-            friction = estimate.frictions[0] / inverse
+            # The friction that has held a joint is a lower bound of the friction of its motion.
+            frictions = np.where(moved, estimate.frictions[0], estimate.static[0])
+            friction = frictions / inverse
             rests = np.maximum((~moves).sum(axis=0), 1)
             held = np.abs((~moves * unexplained[best]).sum(axis=0)) / rests
             # Under constant efforts from rest, a heavier arm without friction moves alike.
@@ -403,8 +409,12 @@ class MotionRecord:
             now = until
         return rows
 
-    def _explained(self, first: int) -> tuple[Matrix, Matrix, Matrix]:
-        """Return efforts of the bodies, passive efforts, and signs of the velocities (k, n)."""
+    def _explained(self, first: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Return the explained efforts and the directions of the periods after state `first`.
+
+        They are the efforts of the bodies, the passive efforts, the expected signs of the
+        velocities, and whether a joint certainly slides (k, n).
+        """
         robot, end = self._robot, self.count
         q, v, times = self._q[first:end], self._v[first:end], self._times[first:end]
         a = (v[1:] - v[:-1]) / (times[1:] - times[:-1])[:, None]
@@ -413,9 +423,12 @@ class MotionRecord:
         bodies = inverse_rows(robot, q, v, a) - passive
         # Averages over several states reveal the directions of slow joints under noise.
         average, count = averaged(v, AVERAGED if self.noise[1].any() else 1)
-        creep = CREEP + 3.0 * self.noise[1] / np.sqrt(count)
-        signs = np.minimum(np.maximum(average / creep, -1.0), 1.0)
-        return bodies, passive + robot.coulomb_friction * signs, signs
+        noise = self.noise[1] / np.sqrt(count)
+        slides = np.abs(average) >= CREEP + SURE * noise
+        if not self._least.any():
+            noise = SURE * noise  # it may be that of the motion itself
+        signs = np.minimum(np.maximum(average / (CREEP + noise), -1.0), 1.0)
+        return bodies, passive + robot.coulomb_friction * signs, signs, slides
 
 
 def averaged(rows: Matrix, window: int) -> tuple[Matrix, Matrix]:

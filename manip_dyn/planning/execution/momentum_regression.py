@@ -57,6 +57,7 @@ class Fit(NamedTuple):
         residuals: Sums (d,) of the squared errors and coefficients, over their deviations.
         ratios: Inverse mass ratios minus 1 (d,).
         frictions: Dry friction relative to the masses (d, n), N m or N.
+        static: Magnitudes (d, n) of the mean friction in periods with an unclear direction.
         unchanged: Residual of the first candidate with the assumed masses and friction.
         frictionless_residuals: Residuals (d,) without friction.
         frictionless_ratios: Inverse mass ratios minus 1 (d,) without friction.
@@ -66,6 +67,7 @@ class Fit(NamedTuple):
     residuals: Vector
     ratios: Vector
     frictions: Matrix
+    static: Matrix
     unchanged: float
     frictionless_residuals: Vector
     frictionless_ratios: Vector
@@ -108,6 +110,7 @@ def fit(
         solved.residuals.sum(axis=1) + (solved.ratios / MASS_DEVIATION) ** 2,
         solved.ratios,
         solved.frictions,
+        solved.static,
         float(unchanged[0] + unlikely),
         solved.frictionless + (solved.frictionless_ratios / MASS_DEVIATION) ** 2,
         solved.frictionless_ratios,
@@ -122,6 +125,7 @@ class _Solution(NamedTuple):
         residuals: Residuals of each joint (d, n).
         ratios: Inverse mass ratios minus 1 (d,).
         frictions: Dry friction relative to the masses (d, n), N m or N.
+        static: Magnitudes (d, n) of the mean friction in periods with an unclear direction.
         unchanged: Residuals without mass ratio and friction (d,).
         frictionless: Residuals without friction (d,).
         frictionless_ratios: Inverse mass ratios minus 1 without friction (d,).
@@ -131,6 +135,7 @@ class _Solution(NamedTuple):
     residuals: Matrix
     ratios: Vector
     frictions: Matrix
+    static: Matrix
     unchanged: Vector
     frictionless: Vector
     frictionless_ratios: Vector
@@ -153,11 +158,11 @@ def _solved(balance: Balance, prior: Vector, deviation: Vector, first: Vector) -
         sums[k, 1] = _products(x, y) - _products(x_part, y_rows)
         sums[k, 2] = _products(y, y) - _products(y_part, y_rows)
         if k == 0:
-            of_x, of_y = x_part[:, :, 0].T, y_part[:, :, 0].T
+            of_x, of_y = x_part[:, :, :2].T, y_part[:, :, :2].T
     xx, xy, yy = sums[0]
     for _ in range(2):
         ratios = _ratios(xx, xy)
-        frictions = prior * (ratios[:, None] * of_x - of_y)
+        frictions, static = prior * (ratios[:, None] * of_x - of_y)
         xx, xy, yy = np.where(frictions < 0.0, sums[1], sums[0])  # friction is not negative
     residuals = yy - ratios[:, None] * (2.0 * xy - ratios[:, None] * xx)
     alone = _ratios(sums[1, 0], sums[1, 1])
@@ -166,6 +171,7 @@ def _solved(balance: Balance, prior: Vector, deviation: Vector, first: Vector) -
         residuals,
         ratios,
         np.maximum(frictions, 0.0),
+        np.abs(static),
         yy,
         yy - alone * (2.0 * xy - alone * xx),
         alone,

@@ -23,7 +23,7 @@ from manip_dyn.planning.plan import Plan
 
 if TYPE_CHECKING:
     from manip_dyn.planning.execution.arm_estimate import ArmEstimate
-    from manip_dyn.planning.execution.feedback import Feedback, Tuning
+    from manip_dyn.planning.execution.feedback import Tuning
 
 SETTLING = 4
 """Periods in addition to the delay before a new motion is compared with the states."""
@@ -80,7 +80,6 @@ class MotionScheduler:
         period: float,
         spacing: float,
         estimate: ArmEstimate,
-        feedback: Feedback,
     ):
         """Set the plan and the arm.
 
@@ -91,10 +90,9 @@ class MotionScheduler:
             period: Control period, s.
             spacing: Cell length of motions away from the path, s.
             estimate: The estimated arm.
-            feedback: Computes the efforts that hold an arm which cannot brake.
         """
         self.plan, self.sampled, self.tuning = plan, sampled, tuning
-        self.estimate, self._feedback = estimate, feedback
+        self.estimate = estimate
         self._robot, self._period, self._spacing = plan.robot, period, spacing
         self.margin = SpeedMargin(plan.robot)
 
@@ -204,5 +202,5 @@ class MotionScheduler:
 
     def standing(self, t: float, q: Vector, time: float, duration: float = 0.0) -> ScheduledMotion:
         """Return the motion of an arm that is held at `q` (n,) for `duration` s."""
-        motion = SampledMotion.standing(q, self._feedback.hold(q), duration)
+        motion = SampledMotion.standing(q, self.estimate.model.holding(self._robot, q), duration)
         return ScheduledMotion(motion, self.tuning.off_plan, t, np.array([time]))

@@ -14,6 +14,7 @@ from manip_dyn.planning.execution.motion_scheduler import PAUSE, Lead, MotionSch
 from manip_dyn.planning.execution.path_following import PathPoint
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.scheduled_motion import ScheduledMotion
+from manip_dyn.planning.execution.slow_start import CAUTIOUS
 
 LEAST_PROGRESS = 0.05
 """Smallest progress of an attempt to follow the rest of the path, as a fraction of the plan."""
@@ -98,8 +99,9 @@ class Recovery:
         return bool(np.abs(q - self.goal).max() > self._yields)
 
     def held(self, t: float, q: Vector, followed: ScheduledMotion) -> ScheduledMotion:
-        """Hold the arm near its current position, which may drift if the arm is too heavy."""
-        self.goal = q - np.clip(q - self.goal, -self._yields, self._yields)
+        """Hold the arm at its current position, or near it if it has left the last one."""
+        drift = 0.0 * q if self.leads_to_goal else q - self.goal
+        self.goal = q - np.clip(drift, -self._yields, self._yields)
         self._scheduler.estimate.forget_disturbance()
         return self._by_feedback(t, followed)
 
@@ -140,6 +142,7 @@ class Recovery:
         self._resumed_at = point.time
         ends = point.time >= (1.0 - LEAST_PROGRESS) * self._plan.t_final
         if not ends and point.distance <= self._tuning.off_plan:
+            scheduler.margin.leave(t, 1.0 - CAUTIOUS)
             motion = scheduler.follow(t, Lead.at(point), monitor.slower, RESUMING)
             if motion is not None:
                 return motion

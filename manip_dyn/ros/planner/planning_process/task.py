@@ -14,6 +14,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Plan
 from manip_dyn.planning.execution.motion_scheduler import spacing
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.planning.execution.slow_start import with_slow_start
 from manip_dyn.planning.plan import Samples
 from manip_dyn.robot import Robot
 from manip_dyn.robot.pinocchio_model import Oracle
@@ -107,7 +108,7 @@ class PreparedPlan(NamedTuple):
     """A plan with the data for its execution.
 
     Attributes:
-        plan: The plan.
+        plan: The plan, with a slow start if it would be too fast.
         reference: Motion of the plan, sampled for `PlanExecutor`.
         rows: Times (s) and efforts (n,), N m or N. Efforts are held constant between these times.
         net_work: Largest magnitude of the net work of a link, J; None for a moving start.
@@ -122,9 +123,11 @@ class PreparedPlan(NamedTuple):
     def of(cls, plan: Plan, parameters: BangBangPlannerParameters) -> PreparedPlan:
         """Prepare a plan for execution. May be slow."""
         period = parameters.control_period
+        horizon = period + parameters.delay
+        plan = with_slow_start(plan, horizon)
         return cls(
             plan,
-            SampledMotion.of(plan, spacing(period + parameters.delay, period)),
+            SampledMotion.of(plan, spacing(horizon, period)),
             plan.samples(period),
             float(np.abs(plan.net_work).max()) if plan.v0 is None else None,
         )
