@@ -78,6 +78,21 @@ def test_plan_accepts_options_of_minimum_time(capsys):
     )
 
 
+@pytest.mark.parametrize("budget", ["0", "none"])
+def test_plan_prints_valid_json_for_every_budget(capsys, budget):
+    """JSON has no infinity: a motion that did not converge has no gap."""
+    arguments = ["plan", "ibm7535", "--start", "0.8,0", "--goal", "0,0", "--budget", budget]
+    assert main([*arguments, "--method", "minimum_time", "--json"]) == 0
+
+    def invalid(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    answer = json.loads(capsys.readouterr().out, parse_constant=invalid)
+    assert answer["status"] == {"0": "uncertified", "none": "solved"}[budget]
+    assert "inf" not in answer["reason"]
+    assert "is_unique" in answer
+
+
 LONG = """
 import hashlib, sys
 from manip_dyn.cli import main, motions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import asdict
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from manip_dyn.clik import (
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import METHODS
-from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning import Plan, Progress, plan_minimum_time, plan_zero_net_work
 from manip_dyn.plots import plot_motion, plot_plan
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import simulate
@@ -100,9 +101,10 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
     command.add_argument("--vf", help="velocities at the goal for minimum_time (default: zeros)")
     command.add_argument(
         "--budget",
-        type=float,
+        type=_budget,
         metavar="SECONDS",
-        help="CPU time of minimum_time (default: 1 for up to two joints, else 3)",
+        help="CPU time of minimum_time, or none to complete the search (default: 1 for up to two "
+        "joints, else 3)",
     )
     command.add_argument("--exhaustive", type=float, help=argparse.SUPPRESS)
     add_scene(command)
@@ -115,8 +117,13 @@ def _plan(options: argparse.Namespace) -> int:
     check_outputs(options)
     robot = loaded_robot(options)
     start, goal = (numbers(f"--{word}", vars(options)[word], robot) for word in ("start", "goal"))
-    with status_line("planning"):
-        plan = PLANNERS[options.method](robot, start, goal, **_planner_settings(options))
+    settings, stages = _planner_settings(options), list[Progress]()
+    if options.method == "minimum_time":
+        settings["progress"] = stages.append
+    with status_line(
+        "planning", detail=lambda: f": {stages[-1].duration:.6g} s" if stages else ""
+    ):
+        plan = PLANNERS[options.method](robot, start, goal, **settings)
     if options.plot:
         plot_plan(robot, plan, options.plot)
     if options.csv:
@@ -128,6 +135,7 @@ def _plan(options: argparse.Namespace) -> int:
         "t_final": plan.t_final,
         "net_work": plan.net_work.tolist(),
         "arrival_times": dict(zip(robot.joint_names, plan.arrival_times, strict=True)),
+        "is_unique": plan.is_unique,
     }
     if plan.certificate is not None:
         certificate = plan.certificate
@@ -155,7 +163,14 @@ def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
                 f"{option} requires --method {method}, got {value} with --method {options.method}."
             )
         settings[name] = numbers(option, value) if name in ("v0", "vf") else value
+    if settings.get("budget") == inf:
+        settings["budget"] = None
     return settings
+
+
+def _budget(text: str) -> float:
+    """Parse a time, s, or ``none``, which is infinity."""
+    return inf if text.lower() == "none" else float(text)
 
 
 def _write_plan(file: str, robot: Robot, plan: Plan) -> None:

@@ -102,7 +102,9 @@ class Bar:
 
 
 @contextmanager
-def status_line(message: str, writes: bool = False) -> Iterator[None]:
+def status_line(
+    message: str, writes: bool = False, detail: Callable[[], str] = str
+) -> Iterator[None]:
     """Show a message with the elapsed time if a block of code takes longer than `STATUS_DELAY`.
 
     The message is shown only if standard error is a terminal.
@@ -112,6 +114,7 @@ def status_line(message: str, writes: bool = False) -> Iterator[None]:
         writes: Whether the block writes files or starts processes. If so, Ctrl-C raises
             `KeyboardInterrupt` as usual. Otherwise Ctrl-C ends the process immediately, even in
             compiled code.
+        detail: Function that returns an addition to the message.
     """
     ending: Any = _default_ending if writes else interruptible
     if not is_terminal(sys.stderr):
@@ -130,7 +133,7 @@ def status_line(message: str, writes: bool = False) -> Iterator[None]:
         console = Console(stderr=True)
         with console.status(message) as status:
             while not done.wait(0.5):
-                status.update(f"{message}, {time.monotonic() - started:.0f} s")
+                status.update(f"{message}, {time.monotonic() - started:.0f} s{detail()}")
 
     thread = Thread(target=show, daemon=True)
 

@@ -7,6 +7,7 @@ A `Convergence` contains the error bounds of a motion that was refined on grids.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from manip_dyn.core.checks import Matrix, Vector
 
@@ -230,9 +231,11 @@ class Convergence:
         phrases = [self.passed] if self.passed else []
         if not self.load <= LOAD_BOUND:
             phrases.append(f"an effort is {self.load:.9g} times its limit")
-        if not self.gap <= GAP_TOLERANCE * self.t_final:
+        if not max(self.gap, self.kkt) < inf:
+            phrases.append("it did not converge, so that motions near it may be much faster")
+        elif not self.gap <= GAP_TOLERANCE * self.t_final:
             phrases.append(f"motions near it may be faster by {self.gap:.2g} s")
-        if not self.kkt <= KKT_TOLERANCE:
+        if KKT_TOLERANCE < self.kkt < inf:
             phrases.append(f"one more step would save {self.kkt:.1e} of its duration")
         if not self.hamiltonian <= RMS_HAMILTONIAN_TOLERANCE:
             phrases.append(f"the root mean square of its Hamiltonian is {self.hamiltonian:.1e}")

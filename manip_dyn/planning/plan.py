@@ -337,7 +337,7 @@ class Plan(Result):
 
     @property
     def net_work(self) -> Vector:
-        """Work (n,) done on each link over the whole motion, J."""
+        """Work (b,) done on each of b moving links over the whole motion, J."""
         return self.work_curves.work[-1]
 
     @property

@@ -46,7 +46,10 @@ class Moving(Protocol):
 
 
 class WorkCurves(NamedTuple):
-    """Times (k,), s, and the work (k, n), J, done on each link up to these times."""
+    """Times (k,), s, and the work (k, b), J, done on each of b moving links up to these times.
+
+    Without mimic joints, there is one link per joint.
+    """
 
     time: Vector
     work: Vector
@@ -70,7 +73,7 @@ def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
     """
     knots = _refined_knots(np.unique(moving.knots))
     if len(knots) < 2:
-        return WorkCurves(knots, np.zeros((len(knots), robot.n)))
+        return WorkCurves(knots, np.zeros((len(knots), len(robot.bodies))))
     points = POINTS if len(knots) <= DENSE else FEW
     nodes, weights = np.polynomial.legendre.leggauss(points)
     half = 0.5 * np.diff(knots)
@@ -79,9 +82,9 @@ def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
     q, v, effort = moving.at(times.ravel())
     drive = effort - robot.friction.sliding(v, np.abs(v))
     a = np.array([forward(*state) for state in zip(q, v, drive, strict=True)])
-    power = link_powers(robot, q, v, a).reshape(*times.shape, robot.n)
+    power = link_powers(robot, q, v, a).reshape(*times.shape, -1)
     steps = half[:, None] * np.einsum("kpn,p->kn", power, weights)
-    return WorkCurves(knots, np.vstack([np.zeros(robot.n), np.cumsum(steps, axis=0)]))
+    return WorkCurves(knots, np.vstack([0.0 * steps[:1], np.cumsum(steps, axis=0)]))
 
 
 def _refined_knots(knots: Vector) -> Vector:
@@ -94,7 +97,7 @@ def _refined_knots(knots: Vector) -> Vector:
 
 
 def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
-    """Return the power (k, n), W, on each link for k states.
+    """Return the power (k, b), W, on each of b moving links for k states.
 
     Args:
         robot: The arm.
@@ -102,8 +105,9 @@ def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
         v: Velocities (k, n), rad/s or m/s.
         a: Accelerations (k, n), rad/s^2 or m/s^2.
     """
-    links = _link_motions(robot, q, v, a)
-    count, n = q.shape
+    ratios = robot.ratios.T
+    links = _link_motions(robot, robot.body_positions(q.T).T, v @ ratios, a @ ratios)
+    count, n = len(q), len(links)
     forces, moments = np.zeros((n, count, 3)), np.zeros((n, count, 3))
     powers = np.zeros((count, n))
     for i in reversed(range(n)):
@@ -137,7 +141,10 @@ def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
 
 
 def _link_motions(robot: Robot, q: Vector, v: Vector, a: Vector) -> list[_LinkMotion]:
-    """Return the motions of the links, parents before children (Fan 2003, eqs. 3.60-3.64)."""
+    """Return the motions of the links, parents before children (Fan 2003, eqs. 3.60-3.64).
+
+    Positions, velocities and accelerations (k, b) are those of the joints of b bodies.
+    """
     count = len(q)
     still = np.zeros((count, 3))
     base = _LinkMotion(np.tile(np.eye(3), (count, 1, 1)), *[still] * 5)

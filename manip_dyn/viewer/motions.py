@@ -154,7 +154,7 @@ def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Mo
     t = t[t >= 0.0]
     curves = plan.work_curves
     work = np.column_stack([np.interp(t, curves.time, column) for column in curves.work.T])
-    links = tuple(f"link of {name}" for name in plan.joint_names)
+    links = tuple(f"link of {coupling.name}" for coupling in plan.robot.couplings)
     return view_motion(
         plan.robot,
         t,

@@ -31,14 +31,15 @@ from manip_dyn.planning.minimum_time.budget import UNLIMITED, Budget, Progress
 from manip_dyn.planning.minimum_time.convergence import convergence
 from manip_dyn.planning.minimum_time.extremals import ExtremalMotion
 from manip_dyn.planning.minimum_time.nodes import efforts_at, inverse_kernels_of
-from manip_dyn.planning.minimum_time.search import EXACT, Basin, MotionSearch
+from manip_dyn.planning.minimum_time.search import EQUAL, EXACT, Basin, MotionSearch
 from manip_dyn.planning.minimum_time.splines import CELLS, Ends, SplineMotion, spline_of_plan
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
 STILL = 1e-6
-"""Joint distance between start and goal (rad or m) below which both are equal."""
+"""Joint distance between start and goal (rad or m) below which both are equal, and joint velocity
+(rad/s or m/s) below which the arm is at rest."""
 DEFAULT_BUDGETS = 1.0, 3.0
 """Default budgets, s: for up to two joints, and for more."""
 
@@ -81,8 +82,9 @@ def plan_minimum_time(
         q0: Start positions (n,), rad or m.
         qf: Goal positions (n,), rad or m.
         exhaustive: Deprecated: additional budget, s.
-        v0: Start velocities (n,), rad/s or m/s. Default: at rest.
-        vf: Goal velocities (n,), rad/s or m/s. Default: at rest.
+        v0: Start velocities (n,), rad/s or m/s. Default: at rest. If all are below 1e-6, the arm
+            is at rest.
+        vf: Goal velocities (n,), as `v0`.
         budget: CPU time (s) for planning, without compiling, or None to complete the search.
             Default: 1 s for up to two joints, 3 s for more.
         progress: Function that is called with a `Progress` after each improvement.
@@ -96,6 +98,8 @@ def plan_minimum_time(
             within the limits is found, or joints have dry friction.
     """
     customize(robot)  # raises if `robot` is not a Robot
+    if progress is not None and not callable(progress):
+        raise ManipDynError(f"progress must be a function, got {progress!r}.")
     seconds = _seconds(robot, budget, exhaustive)
     start, goal = checked_postures(robot, q0, qf)
     check_without_friction(robot, "a minimum-time plan")
@@ -145,7 +149,7 @@ def _velocities(robot: Robot, end: str, velocities: ArrayLike | None) -> Vector:
             f"joint '{robot.joint_names[i]}' moves at {speed} {robot.unit(i)}/s at the "
             f"{end}; its limit is {most}."
         )
-    return speeds
+    return speeds if np.any(np.abs(speeds) >= STILL) else np.zeros(robot.n)
 
 
 def _searched(robot: Robot, ends: Ends, hold: Vector, budget: Budget) -> Plan:
@@ -158,14 +162,16 @@ def _searched(robot: Robot, ends: Ends, hold: Vector, budget: Budget) -> Plan:
         straight = straight or straight_plan(robot, ends, budget)
     if best is None:
         if straight is None:
-            raise _no_motion(robot, ends)
+            raise _no_motion(robot, ends, budget)
         reason = "it arrives, along the straight path, but nothing could be refined on grids"
         return replace(straight, method=METHOD, status="uncertified", reason=reason)
     plan = _plan_of(robot, ends, hold, search, best)
-    return plan if straight is None else faster_plan(plan, straight)
+    if straight is not None:
+        plan = faster_plan(plan, straight)
+    return replace(plan, reason=plan.reason + _notes(search, best, plan.is_unique))
 
 
-def _no_motion(robot: Robot, ends: Ends) -> ManipDynError:
+def _no_motion(robot: Robot, ends: Ends, budget: Budget) -> ManipDynError:
     """Return the error with the reason for which no motion was found."""
     obstacle = _stopping_obstacle(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
     if obstacle:
@@ -177,8 +183,8 @@ def _no_motion(robot: Robot, ends: Ends) -> ManipDynError:
     return ManipDynError(
         f"the goal cannot be reached at its velocities: before it {before}."
         if before
-        else "no motion within the limits was found, neither straight nor by detours. "
-        "budget=None tries more of them."
+        else "no motion within the limits was found, neither straight nor by detours"
+        + (f" within {budget.seconds:g} s. budget=None tries more." if budget.is_over else ".")
     )
 
 
@@ -199,10 +205,6 @@ def _plan_of(robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best:
         status, reason = _judged(
             proof, f"motions near it are not faster by more than {proof.gap:.2g} s"
         )
-        if best.has_free_efforts:
-            reason += (
-                "; the fastest motion is not unique, because not all efforts affect its duration"
-            )
     return Plan(
         robot,
         ends.q0,
@@ -214,7 +216,7 @@ def _plan_of(robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best:
         hold,
         METHOD,
         status,
-        reason + _notes(search),
+        reason,
         certificate=proof,
         extremal=motion,
         is_unique=search.is_unique,
@@ -230,11 +232,17 @@ def _judged(proof: Convergence, reason: str) -> tuple[str, str]:
     return "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
 
 
-def _notes(search: MotionSearch) -> str:
-    """Return additions to the reason: the extent of the search and its unfinished steps."""
-    second = search.summary().second
+def _notes(search: MotionSearch, best: Basin, is_unique: bool | None) -> str:
+    """Return additions to the reason: equally fast motions, extent and unfinished steps."""
+    second, note = search.summary().second, ""
+    if is_unique is False:
+        note = (
+            "; the fastest motion is not unique, because not all efforts affect its duration"
+            if best.has_free_efforts
+            else "; another motion is equally fast"
+        )
     basins = "one basin" if search.motions == 1 else f"{search.motions} basins"
-    note = f"; {basins} from {search.guesses} initial guesses"
+    note += f"; {basins} from {search.guesses} initial guesses"
     if search.duration < second < CLOSE * search.duration:
         note += f"; second-best extremal {second:.9g} s"
     return note + (f"; when the time was up, {search.undone}" if search.undone else "")
@@ -268,9 +276,16 @@ def faster_plan(plan: Plan, straight: Plan) -> Plan:
     gap = max(proof.gap - (plan.t_final - straight.t_final), 0.0)
     proof = replace(proof, gap=gap, t_final=straight.t_final)
     status, reason = _judged(
-        proof, f"the straight path; motions near it are not faster by {gap:.2g} s"
+        proof, f"the straight path; motions near it are not faster by more than {gap:.2g} s"
     )
-    return replace(straight, method=METHOD, status=status, reason=reason, certificate=proof)
+    return replace(
+        straight,
+        method=METHOD,
+        status=status,
+        reason=reason,
+        certificate=proof,
+        is_unique=plan.is_unique if plan.t_final < EQUAL * straight.t_final else None,
+    )
 
 
 SHORTEST_STOP, LONGEST_STOP, STOPS_TRIED = 1e-3, 20.0, 120

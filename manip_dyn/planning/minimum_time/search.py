@@ -40,6 +40,8 @@ from manip_dyn.planning.minimum_time.splines import (
     GridSolution,
     RefinedSolution,
     Spline,
+    efforts_of,
+    exceeded_limit,
 )
 from manip_dyn.planning.minimum_time.structures import Guess, Switching
 from manip_dyn.robot import Robot
@@ -163,6 +165,8 @@ COMPARED_RATIO, MOST_COMPARED = 1.05, 6
 that are compared on the first grid."""
 EXCESS = {CELLS[0]: 6e-3, CELLS[1]: 1e-3, CELLS[2]: 1e-5}
 """Largest expected excess of a duration on each grid over the fastest motion nearby."""
+EQUAL = 1.0 + 1e-6
+"""Largest ratio of durations that count as equal."""
 CLEARLY_FASTER = 1.0 - EXCESS[CELLS[1]]
 """Largest ratio of durations for which a motion that did not converge replaces another one."""
 RANDOM_GUESSES, MOST_BATCHES = (8, 16), 6
@@ -394,18 +398,34 @@ class MotionSearch:
 
     @property
     def is_unique(self) -> bool | None:
-        """Whether the fastest motion is unique as far as the search shows; None if unknown."""
+        """Whether the fastest motion is unique as far as is known; None if unknown.
+
+        Another motion of the search, or the reflection of the fastest motion, can be equally fast.
+        """
         best = self.best
         if best is None:
             return None
         twins = [
             basin
             for basin in self._finished
-            if basin.duration <= best.duration * (1.0 + 1e-6) and not _are_same(basin, best)
+            if basin.duration <= best.duration * EQUAL and not _are_same(basin, best)
         ]
-        if twins or best.has_free_efforts:
+        if twins or best.has_free_efforts or self._has_reflection(best):
             return False
         return True if best.extremal is not None else None
+
+    def _has_reflection(self, basin: Basin) -> bool:
+        """Return whether the reflection of an extremal in time and space is another motion.
+
+        Its duration is the same. Planar arms that move from (x, a) to (0, -a) are an example.
+        """
+        if basin.extremal is None or basin.extremal.extremal.switching.is_symmetric():
+            return False
+        robot, reflection = self._robot, basin.solutions[-1].spline.reflected()
+        loads = np.abs(efforts_of(robot, reflection, reflection.cells)) / robot.tau_max
+        times = np.linspace(0.0, reflection.duration, reflection.cells + 1)
+        q, v, _ = reflection.joints(times)
+        return loads.max() <= FULL_EFFORT and not exceeded_limit(robot, times, q, v)
 
     @property
     def _finished(self) -> list[Basin]:

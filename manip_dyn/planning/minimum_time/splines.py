@@ -70,6 +70,12 @@ class Spline(NamedTuple):
         fine[::2] = 0.5 * (c[:-1] + c[1:])
         return Spline(fine, self.duration)
 
+    def reflected(self) -> Spline:
+        """Return the motion that is reflected in time and at the middle of start and goal."""
+        middle = self.control[0] + self.control[-1] + 4.0 * (self.control[1] + self.control[-2])
+        middle += self.control[2] + self.control[-3]
+        return Spline(middle / 6.0 - self.control[::-1], self.duration)
+
     def joints(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and accelerations (k, n) at times (k,), s."""
         h = self.duration / self.cells

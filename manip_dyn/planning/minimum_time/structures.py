@@ -265,9 +265,16 @@ class Switching(NamedTuple):
                 for (_, end, before), (_, _, after) in itertools.pairwise(arcs)
                 if before[joint] != after[joint]
             ]
-            contacts = [t for t, value in self.events(joint) if value.is_contact]
-            times.append(sorted(jumps + contacts))
+            times.append(jumps)
         return times
+
+    def is_symmetric(self) -> bool:
+        """Return whether the efforts equal minus those in reversed order, up to rounding."""
+        first, last = effort_signs(self.controls), effort_signs(self.arcs()[-1][2])
+        return np.array_equal(first, -last) and all(
+            np.allclose(times, np.subtract(self.t_final, times[::-1]), rtol=0.0, atol=1e-6)
+            for times in self.per_joint()
+        )
 
     def events(self, joint: int) -> list[tuple[float, Control]]:
         """Return times, s, and new controls of the switches of one joint."""

@@ -153,6 +153,41 @@ def test_a_displacement_below_a_microradian_is_no_motion():
     assert (plan.status, plan.t_final) == ("at_goal", 0.0)
 
 
+def test_a_velocity_below_a_microradian_per_second_is_rest():
+    robot, slow = md.load_robot("ibm7535"), np.array([1e-16, -9e-7])
+    here = md.plan_minimum_time(robot, [0.5, 0.0], [0.5, 0.0], v0=slow, vf=slow)
+    assert (here.status, here.t_final) == ("at_goal", 0.0)
+    plan = md.plan_minimum_time(robot, START, GOAL, v0=slow, budget=None)
+    assert plan.status == "solved"
+    assert plan.t_final == md.plan_minimum_time(robot, START, GOAL, budget=None).t_final
+
+
+@pytest.mark.parametrize("start", [[0.1, 0.0], [1.0027, -1.3992]])
+def test_a_motion_whose_reflection_is_equally_fast_is_not_unique(start):
+    """The arm moves in the horizontal plane, so its first position does not affect the efforts.
+
+    The search does not compute the reflection. Its efforts, simulated, move the arm to the goal.
+    """
+    robot, goal = md.load_robot("ibm7535"), np.array([0.0, -start[1]])
+    plan = md.plan_minimum_time(robot, start, goal, budget=None)
+    assert (plan.status, plan.is_unique) == ("solved", False)
+    assert "another motion is equally fast" in plan.reason
+    times = np.round(1e9 * (plan.t_final - plan.knots[:0:-1])).astype(int).tolist()
+    law = md.Schedule(robot, times, [-plan.effort(t) for t in plan.knots[-2::-1]])
+    motion = md.simulate(robot, start, np.zeros(2), law, plan.t_final, method="rkdp87", rtol=1e-10)
+    assert motion.q[-1] == pytest.approx(goal, abs=1e-6)
+    assert motion.v[-1] == pytest.approx(np.zeros(2), abs=1e-6)
+    halfway = plan.state(0.5 * plan.t_final)[0]
+    assert np.abs(2.0 * halfway - start - goal).max() > 0.1
+
+
+def test_the_reason_of_a_straight_motion_contains_the_extent_of_the_search():
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_minimum_time(robot, [0.5, 0.5], [0.5001, 0.4999], budget=None)
+    assert plan.reason.startswith("the straight path; motions near it are not faster by more than")
+    assert "from 21 initial guesses" in plan.reason
+
+
 @pytest.mark.parametrize("scale", [3e-6, 1e-4, 1e-2])
 def test_short_motions_have_constant_inertia(scale):
     """Their duration is nearly proportional to the square root of the distance."""
@@ -190,6 +225,11 @@ def test_invalid_arguments_raise(q0, qf, words):
     with pytest.raises(md.ManipDynError) as error:
         md.plan_minimum_time(md.load_robot("ibm7535"), q0, qf, budget=None)
     assert words in str(error.value)
+
+
+def test_progress_must_be_a_function():
+    with pytest.raises(md.ManipDynError, match="progress must be a function, got 3"):
+        md.plan_minimum_time(md.load_robot("ibm7535"), START, GOAL, progress=3)
 
 
 @pytest.mark.parametrize("budget", ["2", b"2", True, -1.0, np.nan])

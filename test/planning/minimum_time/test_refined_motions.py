@@ -38,7 +38,7 @@ def exact():
 @cache
 def refined():
     """Return the motion on grids, because a moving start has no exact motion."""
-    return md.plan_minimum_time(robot(), START, GOAL, v0=[1e-12, 0.0], budget=None)
+    return md.plan_minimum_time(robot(), START, GOAL, v0=[2e-6, 0.0], budget=None)
 
 
 @cache
