@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,21 @@ def test_a_plan_is_the_same_from_another_process(process, robot, v):
         np.testing.assert_array_equal(effort, local_effort)
     for t in (0.0, 0.3, 0.5 * here.plan.t_final):
         np.testing.assert_allclose(there.plan.state(t)[0], here.plan.state(t)[0], atol=1e-10)
+
+
+def test_the_progress_of_planning_is_reported(process):
+    stages = []
+    plan = process.solved(TASK, always, stages.append).plan
+    assert [progress.stage for progress in stages][-1] == "certificate"
+    assert stages[-1].duration == plan.t_final
+    assert all(progress.elapsed > 0.0 for progress in stages)
+    process.solved(TASK, lambda: False, pytest.fail)
+
+
+def test_the_planning_budget_is_that_of_the_parameters(robot):
+    hurried = replace(TASK, parameters=replace(PARAMETERS, planning_budget=1e-9))
+    assert "when the time was up" in hurried.solved(robot).plan.reason
+    assert "when the time was up" not in TASK.solved(robot).plan.reason
 
 
 def test_a_portable_plan_is_evaluated_at_many_times_in_one_call(robot):

@@ -33,6 +33,13 @@ def test_ramps_are_published_and_executed(ros):
     assert np.abs(np.diff(efforts, axis=0)).max() <= SLEW_RATE * PERIOD * (1.0 + 1e-9)
 
 
+def test_only_minimum_time_accepts_a_planning_budget(ros):
+    with pytest.raises(
+        ManipDynError, match="'planning_budget' must be 0 with the method 'zero_net_work', got 2"
+    ):
+        ros.start(BangBangPlannerNode, robot="ibm7535", planning_budget=2.0)
+
+
 def test_only_zero_net_work_accepts_a_slew_rate(ros):
     with pytest.raises(
         ManipDynError, match="'slew_rate' must be 0 with the method 'minimum_time', got 5"

@@ -91,6 +91,13 @@ class BangBangPlannerParameters(
         0.0,
         1e12,
     )
+    planning_budget: float = parameter(
+        0.0,
+        "CPU time to plan a motion with minimum_time; 0: 1 s for up to two joints, 3 s for more",
+        "s",
+        0.0,
+        1e6,
+    )
     stiffness: float = parameter(
         Tuning.stiffness, "Acceleration per position error", "1/s^2", 0.0, 1e6
     )
@@ -171,10 +178,12 @@ class BangBangPlannerParameters(
 def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
     """Return a function that plans a motion of a robot from a start (n,) to a goal (n,).
 
-    Only zero_net_work limits the slew rate. Only minimum_time accepts initial velocities `v0`.
+    Only zero_net_work limits the slew rate. Only minimum_time accepts initial velocities `v0`, and
+    a function `progress`.
 
     Raises:
-        ManipDynError: If a slew rate is set for another method, or a scene for the method pd.
+        ManipDynError: If a slew rate or a planning budget is set for another method, or a scene is
+            set for the method pd.
     """
     method, slew_rate = parameters.method, parameters.slew_rate
     if slew_rate and method != "zero_net_work":
@@ -187,10 +196,16 @@ def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
             "parameter 'scene' must be empty with the method 'pd', which has no plan to check, "
             f"got '{parameters.scene}'."
         )
-    options = {"slew_rate": slew_rate} if slew_rate else {}
+    if parameters.planning_budget and method != "minimum_time":
+        raise ManipDynError(
+            f"parameter 'planning_budget' must be 0 with the method '{method}', got "
+            f"{parameters.planning_budget:g}. Only 'minimum_time' has a budget."
+        )
+    options = {"slew_rate": slew_rate, "budget": parameters.planning_budget}
+    options = {name: value for name, value in options.items() if value}
 
-    def plan(robot: Robot, q0: Vector, qf: Vector, **velocities: Vector) -> Any:
-        return PLANNERS[method](robot, q0, qf, **options, **velocities)
+    def plan(robot: Robot, q0: Vector, qf: Vector, **others: Any) -> Any:
+        return PLANNERS[method](robot, q0, qf, **options, **others)
 
     return plan
 

@@ -388,7 +388,7 @@ class PlannerStateMachine:
         def job(is_needed: Callable[[], bool]) -> PlannedMotion:
             # Runs in the worker's thread, which may block.
             if by_process and self._process is not None:
-                prepared = self._process.solved(task, is_needed)
+                prepared = self._process.solved(task, is_needed, self._status.note_progress)
             else:
                 prepared = task.solved(self._robot)
             noise = self._estimator.noise()

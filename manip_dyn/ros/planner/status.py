@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
+from manip_dyn.planning import Progress
 from manip_dyn.ros.diagnostics import ERROR, OK, WARN, Report, State, status_message
 from manip_dyn.ros.runtime.execution import ThrottledWarning
 from manip_dyn.ros.runtime.subscriptions import LATCHED
@@ -105,6 +106,14 @@ class PlannerStatus:
             self._node.get_logger().info(self.report.message)
         else:
             self._node.get_logger().warning(self.report.message)
+
+    def note_progress(self, progress: Progress) -> None:
+        """Add the progress of planning to the values in /diagnostics. Any thread may call this."""
+        values = {
+            "planning time [s]": progress.elapsed,
+            "best duration so far [s]": progress.duration,
+        }
+        self.report = self.report._replace(values={**self.report.values, **values})
 
     def overlaid(
         self,

@@ -12,6 +12,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning import Progress
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.planner.planning_process.task import PlanningTask, PreparedPlan
@@ -53,12 +54,18 @@ class PlanningProcess:
                 self._update_ready()
             return self._ready
 
-    def solved(self, task: PlanningTask, is_needed: Callable[[], bool]) -> PreparedPlan:
+    def solved(
+        self,
+        task: PlanningTask,
+        is_needed: Callable[[], bool],
+        report: Callable[[Progress], object] = str,
+    ) -> PreparedPlan:
         """Return the plan of a task. This call blocks; use a worker thread.
 
         Args:
             task: The planning task.
             is_needed: Returns whether the plan is still needed. If not, planning is cancelled.
+            report: Function that is called with the progress while the plan is needed.
 
         Raises:
             ManipDynError: If no plan was found, planning was cancelled, or the process died.
@@ -70,7 +77,7 @@ class PlanningProcess:
                 self._begin()
             try:
                 self._connection.send_bytes(packed(task))
-                answer = self._answer(is_needed)
+                answer = self._answer(is_needed, report)
             except (EOFError, OSError):
                 raise self._dead() from None
         if isinstance(answer, ManipDynError):
@@ -91,14 +98,20 @@ class PlanningProcess:
         self._closed = True
         self._end()
 
-    def _answer(self, is_needed: Callable[[], bool]) -> PreparedPlan | ManipDynError:
+    def _answer(
+        self, is_needed: Callable[[], bool], report: Callable[[Progress], object]
+    ) -> PreparedPlan | ManipDynError:
         given_up = None
         while True:
             if self._connection.poll(LOOK):
                 answer = unpacked(self._connection.recv_bytes(), self._robot)
-                if answer != READY:
+                if isinstance(answer, Progress):
+                    if is_needed():
+                        report(answer)
+                elif answer != READY:
                     return answer
-                self._ready = True
+                else:
+                    self._ready = True
             elif not is_needed():
                 given_up = given_up or time.monotonic()
                 if time.monotonic() - given_up > GRACE:

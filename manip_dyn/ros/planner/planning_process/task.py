@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from manip_dyn import clik
 from manip_dyn.collision import Scene, check_motion
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning import Plan
+from manip_dyn.planning import Plan, Progress
 from manip_dyn.planning.execution.motion_scheduler import spacing
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.slow_start import with_slow_start
@@ -194,8 +195,14 @@ class PlanningTask:
     v: Vector | None = None
     scene: Scene | None = None
 
-    def solved(self, robot: Robot) -> PreparedPlan:
+    def solved(
+        self, robot: Robot, report: Callable[[Progress], object] | None = None
+    ) -> PreparedPlan:
         """Plan the motion. May be slow.
+
+        Args:
+            robot: The arm.
+            report: Function that is called with the progress of the method minimum_time.
 
         Raises:
             CollisionError: If the motion is not proved to be free of collisions.
@@ -203,10 +210,11 @@ class PlanningTask:
         """
         plan = planner_from(self.parameters)
         goal = self.aim.posture(robot, self.q)
+        options = {"progress": report} if self.parameters.method == "minimum_time" else {}
         if self.v is None:
-            solution = plan(robot, clipped_to_limits(robot, self.q), goal)
+            solution = plan(robot, clipped_to_limits(robot, self.q), goal, **options)
         else:
-            solution = plan(robot, self.q, goal, v0=self.v)
+            solution = plan(robot, self.q, goal, v0=self.v, **options)
         if self.scene is not None:
             check = check_motion(robot, solution, self.scene)
             if not check.clear:

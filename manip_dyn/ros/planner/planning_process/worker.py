@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning import plan_minimum_time
+from manip_dyn.planning import Progress, plan_minimum_time
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.parameters.common import robot_from
@@ -72,7 +72,7 @@ def serve(connection: Connection) -> None:
     _warm_up(robot)
     connection.send_bytes(packed(READY))
     while True:
-        connection.send_bytes(packed(_solved(robot, tasks.get())))
+        connection.send_bytes(packed(_solved(robot, tasks.get(), connection)))
 
 
 def _receive(connection: Connection, tasks: queue.SimpleQueue[bytes]) -> None:
@@ -83,9 +83,12 @@ def _receive(connection: Connection, tasks: queue.SimpleQueue[bytes]) -> None:
             os._exit(0)  # the node has exited: the plan is no longer needed
 
 
-def _solved(robot: Robot, task: bytes) -> Any:
+def _solved(robot: Robot, task: bytes, connection: Connection) -> Any:
+    def report(progress: Progress) -> None:
+        connection.send_bytes(packed(progress))
+
     try:
-        return unpacked(task, robot).solved(robot).portable()
+        return unpacked(task, robot).solved(robot, report).portable()
     except ManipDynError as error:
         return error
     except Exception as error:  # the waiting node needs an answer after any failure
