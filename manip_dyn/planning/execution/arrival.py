@@ -21,8 +21,6 @@ STUCK, STIFFEST = 10.0, 0.25
 of the compensation times the horizon, relative to the damping."""
 RESTING = 0.5
 """Integral gain of joints that are held by friction, relative to the largest stable one."""
-SETTLED = 1.0
-"""Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
 
 
 class Arrival:
@@ -61,7 +59,7 @@ class Arrival:
             error: Position errors (n,), rad or m.
             v: Measured velocities (n,), rad/s or m/s.
         """
-        near = float(self._tolerances[0, 0]) * (0.5 if self.time is None else SETTLED)
+        near = float(self._tolerances[0, 0]) * (0.5 if self.time is None else 1.0)
         unsettled = (np.abs(error) > near) | (np.abs(v) > SPEED * near)
         return np.where(unsettled, 1.0, 0.0)
 

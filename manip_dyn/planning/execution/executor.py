@@ -12,7 +12,7 @@ from manip_dyn.planning.execution.adaptation import Adaptation
 from manip_dyn.planning.execution.arm_estimate import ArmEstimate
 from manip_dyn.planning.execution.arrival import Arrival, Breakaway
 from manip_dyn.planning.execution.effort_model import EffortModel
-from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
+from manip_dyn.planning.execution.feedback import Ahead, ErrorFilter, Feedback, Tuning
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.planning.execution.motion_scheduler import MotionScheduler, spacing
 from manip_dyn.planning.execution.pd_backup import PdBackup
@@ -393,8 +393,8 @@ class PlanExecutor:
         if not early or error < EARLY * self._tuning.off_plan:
             delay = self._estimate.delay
             errors = measured[1] - v_ref + self._filter.change(delay)
-            lag = delay + self._filter.lag
-            ahead = self._followed.ahead(t + delay, self._period, errors, lag)
+            v_ahead = self._followed.state(t + delay + self._period)[1] + errors
+            ahead = Ahead(v_ahead, self._period, delay + self._filter.lag)
             correction = correction + self._feedback.correction(*measured, q_ref, v_ref, ahead)
         if self._followed.is_over(t):
             correction = correction - self._breakaway.efforts(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.execution.feedback import Ahead
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 SHORTEST_CELL = 1e-9
@@ -60,17 +59,6 @@ class ScheduledMotion(NamedTuple):
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time `t`, s."""
         return self.motion.state(t - self.begin)
-
-    def ahead(self, t: float, duration: float, errors: Vector, delay: float) -> Ahead:
-        """Return the prediction for a period with velocity errors (n,).
-
-        Args:
-            t: Start of the period, s.
-            duration: Duration of the period, s.
-            errors: Differences (n,) from the velocities of the motion, rad/s or m/s.
-            delay: Time from the measurement of an error to the effect of its correction, s.
-        """
-        return Ahead(self.state(t + duration)[1] + errors, duration, delay)
 
     def commands(self, t: float, horizon: float) -> tuple[Vector, Matrix]:
         """Return offsets (k,) and efforts (k, n) after time `t`, s; see `SampledMotion`."""

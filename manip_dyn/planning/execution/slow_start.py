@@ -112,5 +112,6 @@ class SlowStart:
 
     def samples(self, period: float) -> Samples:
         """Return samples of the efforts before the arrival, see `Motion`."""
-        begins = self.times(np.array([t for t, _ in self.plan.samples(period)[:-1]]))
+        assert self.plan.motion is not None
+        begins = self.times(np.array([t for t, _ in self.plan.motion.samples(period)]))
         return list(zip(begins.tolist(), self.at(begins)[2], strict=True))
