@@ -110,7 +110,8 @@ def test_a_departure_from_an_abandoned_motion_is_lost():
     simulation = Simulation(arm(), START, np.zeros(2))
     before, after, departure = motions_with_departure(simulation, 0.3, 0.3)
     assert not after.is_lost
-    before.stop(stamped(simulation))
+    measured = stamped(simulation)
+    before.segments(measured._replace(q=measured.q + 0.5))
     assert after.is_lost
     assert after.is_late(stamped(simulation))
     assert departure.stamp_ns is None
@@ -172,16 +173,6 @@ def same(segments, others):
     assert [segment.offset for segment in segments] == pytest.approx([s.offset for s in others])
     efforts = [[segment.effort for segment in rows] for rows in (segments, others)]
     np.testing.assert_allclose(*efforts, atol=1e-9)
-
-
-def test_a_stop_before_the_start_of_a_motion_acts_at_once():
-    """Regression: the previous motion continued until the start."""
-    _, after, measured = window()
-    after.stop(measured)
-    segments = after.segments(measured)
-    before, _, measured = window()
-    before.stop(measured)
-    same(segments, before.segments(measured))
 
 
 def test_a_gap_before_the_start_of_a_motion_delays_both_motions():

@@ -226,6 +226,17 @@ class PlanExecutor:
         """
         return self._estimate.disturbance
 
+    def load(self, q: Vector) -> Vector:
+        """Return the efforts (n,) that hold the arm at `q` (n,) in addition to the robot's model.
+
+        They are those of the identified masses and of the integral of the feedback.
+        """
+        integral = self._feedback.correction(
+            q, self._zero, q, self._zero, Ahead(self._zero, self._period, 0.0)
+        )
+        model = self._estimate.model.holding(self._robot, q) - self._feedback.hold(q)
+        return model + integral
+
     @property
     def extra_time(self) -> float | None:
         """Delay of the arrival compared with the plan, s; None before the arrival."""

@@ -130,6 +130,7 @@ class BangBangPlannerNode:
         q, efforts = self._positions(), self.machine.efforts
         outside = "" if q is None else joints_outside_limits(self._robot, q)
         arm, moving = self.machine.arm, self.machine.moving
+        self.machine.update_status()
         report = self._status.overlaid(
             outside=outside,
             others=efforts.others(),

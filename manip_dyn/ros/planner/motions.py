@@ -20,13 +20,15 @@ from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 
 SLOW = 0.5
 """Joint speed (rad/s or m/s) from which feedback stops the arm within about 0.01 rad or m."""
+RESTING = 3
+"""Number of consecutive states at rest that end a brake."""
 
 
 class BrakingMotion:
     """Slows the arm down from any speed by `Brake`, then holds it in place by feedback.
 
     Attributes:
-        arrived: Whether the arm rests at the held position.
+        arrived: Whether the arm is at rest.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class BrakingMotion:
         parameters: BangBangPlannerParameters,
         estimator: StateEstimator,
         held: Vector | None = None,
+        load: Vector | None = None,
     ):
         """Create the brake and the feedback.
 
@@ -43,29 +46,44 @@ class BrakingMotion:
             parameters: The planner's parameters, with the delay of the commands.
             estimator: Estimates the noise of the states, which must not prevent rest.
             held: Positions (n,) to hold without braking, rad or m. Default: brake, then hold the
-                current positions.
+                positions at which the joints come to rest. Friction may stop them anywhere.
+            load: Efforts (n,) that hold the arm in addition to those of the model. Default: none.
         """
         self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
-        self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
-        self._estimator = estimator
-        self._zero = np.zeros(robot.n)
+        self._rest_speed, self._estimator = parameters.rest_speed, estimator
+        self._zero, self._most = np.zeros(robot.n), robot.tau_max
         self._period, self._delay = parameters.control_period, parameters.delay
+        self._load = self._zero if load is None else load
         self._before: MeasuredState | None = None
-        self._held = held
+        self._held, self._resting = held, 0
+        self._brakes = np.full(robot.n, held is None)  # joints that have not come to rest yet
         self.arrived = False
 
     def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
         """Return the efforts for a measured state."""
-        fastest = float(np.abs(measured.v).max())
-        if self._held is None and fastest > SLOW:
+        if self._held is None and not self._can_hold(measured):
             return [Segment(0.0, self._brake.effort(measured.stamp_ns, measured.q, measured.v))]
         if self._held is None:
             self._held = measured.q.copy()
-        off = float(np.abs(self._held - measured.q).max())
-        near = off <= self._near or off <= SIGMAS * float(self._estimator.noise().position.max())
-        self.arrived = near and self._estimator.at_rest(measured.v, self._rest_speed)
+        rests = self._estimator.at_rest(measured.v, self._rest_speed)
+        self._resting = self._resting + 1 if rests else 0
+        self.arrived = self._resting >= RESTING
+        noise = SIGMAS * self._estimator.noise().velocity
+        stopped = self._brakes & (np.abs(measured.v) <= np.maximum(self._rest_speed, noise))
+        self._held = np.where(stopped, measured.q, self._held)
+        self._brakes &= ~stopped
         return [Segment(0.0, self._holding(measured, self._held))]
+
+    def _can_hold(self, measured: MeasuredState) -> bool:
+        """Return whether feedback can hold the current positions within the effort limits.
+
+        Saturated joints would not stop, and would disturb the others.
+        """
+        _, q, v = measured
+        ahead = Ahead(v, self._period, self._delay)
+        efforts = self._feedback.correction(q, v, q, self._zero, ahead) + self._feedback.hold(q)
+        return bool(np.abs(v).max() <= SLOW and np.all(np.abs(efforts + self._load) <= self._most))
 
     def _holding(self, measured: MeasuredState, held: Vector) -> Vector:
         before, v = self._before, measured.v
@@ -76,10 +94,8 @@ class BrakingMotion:
         self._before = measured
         ahead = Ahead(v, self._period, self._delay)
         correction = self._feedback.correction(measured.q, measured.v, held, self._zero, ahead)
-        return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
-
-    def stop(self, _measured: MeasuredState) -> None:
-        """Do nothing: this motion stops the arm in any case."""
+        weight = self._feedback.hold(held) + self._load
+        return self._feedback.limited(measured.q, weight + correction)
 
     def hold(self, _duration_ns: int) -> None:
         """Do nothing: this motion does not depend on time."""
@@ -93,13 +109,10 @@ class BrakingMotion:
         return False
 
 
-ABORTED = Outcome(Code.INVALID_GOAL, "aborted: stopping and holding")
-
-
 class FollowedMotion:
     """Follows a trajectory and holds its last point.
 
-    After an abort or a violated tolerance, it brakes and holds the arm.
+    After a violated tolerance, it brakes and holds the arm.
 
     Attributes:
         outcome: Outcome of the trajectory; None before its end.
@@ -163,11 +176,6 @@ class FollowedMotion:
             return None
         t = 1e-9 * (measured.stamp_ns - self._start_ns)
         return t, self._follower.splines.motion(t)
-
-    def stop(self, _measured: MeasuredState) -> None:
-        """Brake and hold the arm."""
-        self.end(ABORTED)
-        self._after = self._braking()
 
     def hold(self, duration_ns: int) -> None:
         """Delay the rest of the trajectory by a time in which the arm has not followed it, ns."""

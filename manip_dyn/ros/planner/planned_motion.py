@@ -38,6 +38,9 @@ class DepartingMotion(Protocol):
     def segments(self, measured: MeasuredState, until: float = 0.0) -> list[Segment]:
         """Return the efforts for a measured state, until a time (s) after it."""
 
+    def load(self, measured: MeasuredState) -> Vector:
+        """Return the efforts (n,) that hold the arm in addition to the model."""
+
     def interrupt(self) -> None:
         """Exclude the period after the next state from the identification of the arm."""
 
@@ -250,10 +253,11 @@ class PlannedMotion:
             self.departure.motion.interrupt()
         self._executor.interrupt()
 
-    def stop(self, measured: MeasuredState) -> None:
-        """Stop the arm as soon as possible and hold it there."""
-        self.departure = None
-        self._executor.stop(self._time(measured), measured.q, measured.v)
+    def load(self, measured: MeasuredState) -> Vector:
+        """Return the efforts (n,) that hold the arm in addition to the model."""
+        if self.departure is not None:
+            return self.departure.motion.load(measured)
+        return self._executor.load(measured.q)
 
     def hold(self, duration_ns: int) -> None:
         """Delay the rest of the motion by a time in which the arm has not followed it, ns."""

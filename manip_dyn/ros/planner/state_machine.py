@@ -40,6 +40,8 @@ Motion = PlannedMotion | FollowedMotion | BrakingMotion
 Result = PlannedMotion | FollowedMotion | ManipDynError
 
 NO_JOINT_STATES = "no joint state has been received on joint_states"
+LONGEST_BRAKE = 5.0
+"""Time after which a brake that does not stop the arm ends with a report, s."""
 CODES = {OutOfReachError: "out_of_reach", CollisionError: "collision"}
 """Codes of failed plans by type of the error; `no_plan` for others."""
 
@@ -85,6 +87,7 @@ class PlannerStateMachine:
         self._motion: Motion | None = None  # None while no commands are sent
         self._prepared: PlannedMotion | FollowedMotion | None = None  # the next motion
         self._pending: Goal | None = None  # the goal to plan for once the arm rests
+        self._braking_since_ns = 0
         self._worker = Worker(node, self._on_result)
         self._process: PlanningProcess | None = None
         self._lead, self._requested_ns = ReplanningLead(), 0
@@ -140,6 +143,11 @@ class PlannerStateMachine:
     def message(self) -> str:
         """The latest status message."""
         return self._status.report.message
+
+    def update_status(self) -> None:
+        """Update the speed in the status message of a braking arm."""
+        if self.measured is not None and self._pending is not None:
+            self._status.update("braking", fastest=fastest_joint(self._robot, self.measured.v))
 
     @property
     def moving(self) -> bool:
@@ -228,7 +236,7 @@ class PlannerStateMachine:
         self._prepared = None
         reason = "planning stopped"
         if self._motion is not None and self.measured is not None:
-            self._motion.stop(self.measured)
+            self._brake(self._motion, self.measured)
             reason = "stopping and holding"
         self._status.enter("aborted", "aborted", reason=reason)
         return True
@@ -318,13 +326,31 @@ class PlannerStateMachine:
             return
         self._worker.forget()
         self._prepared = None
-        if isinstance(self._motion, PlannedMotion):
-            if self._status.state != "braking":
-                self._motion.stop(measured)
-        elif not isinstance(self._motion, BrakingMotion):
-            self._motion = BrakingMotion(self._robot, self.parameters, self._estimator)
+        self._brake(self._motion, measured)
+        if self._status.state != "braking":
+            self._braking_since_ns = measured.stamp_ns
         self._pending = self.active_goal = goal
         self._status.enter("braking", "arm_moves", fastest=moves)
+
+    def _brake(self, motion: Motion | None, measured: MeasuredState) -> None:
+        """Stop the arm in place of a motion, and hold it where it comes to rest.
+
+        The executor of a plan would respond to deviations by further motions.
+        """
+        if not isinstance(motion, BrakingMotion):
+            load = motion.load(measured) if isinstance(motion, PlannedMotion) else None
+            self._motion = BrakingMotion(self._robot, self.parameters, self._estimator, load=load)
+
+    def _end_brake(self, goal: Goal, motion: Motion, measured: MeasuredState) -> None:
+        """Plan for the pending goal once the arm rests; reject it if the arm does not rest."""
+        duration = 1e-9 * (measured.stamp_ns - self._braking_since_ns)
+        if motion.arrived:
+            self._plan(goal, measured)
+        elif duration > LONGEST_BRAKE:
+            self._forget_plan()
+            fastest = fastest_joint(self._robot, measured.v)
+            reason = f"the arm does not come to rest, {fastest}; check its load, or 'rest_speed'"
+            self._status.enter("aborted", "not_reached", reason=reason)
 
     @property
     def _departing(self) -> PlannedMotion | None:
@@ -452,9 +478,10 @@ class PlannerStateMachine:
         if isinstance(motion, PlannedMotion) and self.arm.loop_delay.ineffective:  # a brake acts
             motion.interrupt()
         segments = motion.segments(measured, 1e-9 * (self.arm.valid_ns or 0))
-        if motion.arrived and self._pending is not None:
-            self._plan(self._pending, measured)
-        if motion.returned() and self._status.code != "off_plan":
+        if self._pending is not None:
+            self._end_brake(self._pending, motion, measured)
+        leads = self._status.state in ("executing", "reached")
+        if motion.returned() and leads and self._status.code != "off_plan":
             # Once per plan; `returns` counts the motions.
             self._status.enter("executing", "off_plan")
         if isinstance(motion, PlannedMotion):

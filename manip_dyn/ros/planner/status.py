@@ -115,6 +115,12 @@ class PlannerStatus:
         }
         self.report = self.report._replace(values={**self.report.values, **values})
 
+    def update(self, name: str, **words: object) -> None:
+        """Update the message of a state that is in force, without publishing it on ~/status."""
+        row = BY_KEY.get((self.state, self.code))
+        if row is not None and row.name == name:
+            self.report = self.report._replace(message=row.message(**words))
+
     def overlaid(
         self,
         *,
