@@ -61,24 +61,6 @@ class SampledMotion(NamedTuple):
         """Sample a plan every `spacing` seconds and at every effort jump. Results are cached."""
         return _of(plan, spacing)
 
-    @classmethod
-    def sampled(cls, plan, spacing: float) -> SampledMotion:
-        """Sample a plan without the cache."""
-        if plan.t_final == 0.0:
-            return cls.standing(plan.qf, plan.hold)
-        kernels = customize(plan.robot).unchecked
-        coarse = cell_boundaries(plan, spacing)
-        times, efforts = in_two_steps(plan, coarse)
-        q, v, _ = plan.at(times)
-        steps, middles = 0.5 * np.diff(efforts, axis=0), ~np.isin(times, coarse)
-        steep = np.append(False, np.any(np.abs(steps) > STEEP * plan.robot.tau_max, axis=1))
-        for k in np.flatnonzero(middles[:-1] & steep):  # the velocity lags behind that of the plan
-            impulse = (times[k + 1] - times[k - 1]) / 8.0 * steps[k - 1]
-            v[k] -= np.linalg.solve(kernels.mass_matrix(q[k]), impulse)
-        zero = np.zeros(len(plan.q0))
-        wait = kernels.inverse_dynamics(plan.q0, zero, zero)
-        return cls(times, q, v, efforts, plan.hold, wait)
-
     @property
     def t_final(self) -> float:
         """End time, s."""
@@ -149,8 +131,21 @@ class SampledMotion(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _of(plan, spacing: float) -> SampledMotion:
-    """Return cached samples of a plan, because a plan may be executed many times."""
-    return SampledMotion.sampled(plan, spacing)
+    """Return the samples of a plan. They are cached, because a plan may be executed many times."""
+    if plan.t_final == 0.0:
+        return SampledMotion.standing(plan.qf, plan.hold)
+    kernels = customize(plan.robot).unchecked
+    coarse = cell_boundaries(plan, spacing)
+    times, efforts = in_two_steps(plan, coarse)
+    q, v, _ = plan.at(times)
+    steps, middles = 0.5 * np.diff(efforts, axis=0), ~np.isin(times, coarse)
+    steep = np.append(False, np.any(np.abs(steps) > STEEP * plan.robot.tau_max, axis=1))
+    for k in np.flatnonzero(middles[:-1] & steep):  # the velocity lags behind that of the plan
+        impulse = (times[k + 1] - times[k - 1]) / 8.0 * steps[k - 1]
+        v[k] -= np.linalg.solve(kernels.mass_matrix(q[k]), impulse)
+    zero = np.zeros(len(plan.q0))
+    wait = kernels.inverse_dynamics(plan.q0, zero, zero)
+    return SampledMotion(times, q, v, efforts, plan.hold, wait)
 
 
 def in_two_steps(plan, times: Vector) -> tuple[Vector, Matrix]:

@@ -15,6 +15,7 @@ C / s^3 a s = a, which are those of the plan. Before h, it requires less.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,10 +30,12 @@ RATES = np.linspace(1.0, 0.1, 91)
 """Rates that are tried at the start."""
 
 
+@lru_cache(maxsize=8)
 def with_slow_start(plan: Plan, unmeasured: float) -> Plan:
     """Return a plan whose speeds are at most `CAUTIOUS` of their limits until `unmeasured`, s.
 
-    A plan that satisfies this bound, or that starts in motion, is returned unchanged.
+    A plan that satisfies this bound, or that starts in motion, is returned unchanged. Results are
+    cached, like the samples of a plan.
     """
     if plan.motion is None or (plan.v0 is not None and np.any(plan.v0)):
         return plan

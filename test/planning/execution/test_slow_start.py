@@ -52,6 +52,7 @@ def test_slow_enough_plans_and_moving_starts_do_not_change():
     plan = fast_plan()
     slow = with_slow_start(plan, PERIOD)
     assert slow is not plan
+    assert with_slow_start(plan, PERIOD) is slow  # cached
     assert with_slow_start(slow, PERIOD) is slow
     robot = md.load_robot("ur5")
     start, goal = [0.3, -0.9, 0.6, -0.5, 0.4, 0.2], [1.0, -1.4, 1.2, 0.3, -0.6, 1.0]
