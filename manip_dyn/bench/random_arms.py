@@ -2,7 +2,7 @@
 
 Random arms are planar in a horizontal or vertical plane, or spatial. A joint may be prismatic.
 Links are rods with uneven thickness. Limits of effort, speed and position are loose or tight.
-Effort limits exceed the static efforts in `POSTURES` random postures.
+Effort limits exceed the static efforts in `POSTURES` random postures, except for weak arms.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Robot, load_robot
 
 HORIZONTAL, VERTICAL, SPATIAL = "horizontal", "vertical", "spatial"
@@ -29,6 +29,9 @@ arm."""
 TILT = 0.6
 POSTURES = 200
 """Number of random postures for the range of static efforts and inertias."""
+WEAK, LOADED = (0.3, 0.95), 0.1
+"""Range of the fraction of postures in which a joint of a weak arm can hold the arm, and smallest
+ratio of the static effort to the effort limit of the strong arm at which a joint becomes weak."""
 
 
 class Joint(NamedTuple):
@@ -99,25 +102,32 @@ def known_arm(name: str) -> Robot:
     return load_robot(name if joints is None else urdf(name, joints))
 
 
-def random_arms(count: int, seed: int = 0) -> Iterator[Robot]:
-    """Yield `count` random arms; each arm depends only on the seed and on its index."""
+def random_arms(count: int, seed: int = 0, weak: bool = False) -> Iterator[Robot]:
+    """Yield `count` random arms; each arm depends only on the other arguments and its index."""
     for index in range(count):
-        yield load_robot(random_urdf(seed, index))
+        yield load_robot(random_urdf(seed, index, weak))
 
 
-def random_urdf(seed: int, index: int) -> str:
-    """Return the URDF of a random arm; planes, and two or three joints, alternate with `index`."""
+def random_urdf(seed: int, index: int, weak: bool = False) -> str:
+    """Return the URDF of a random arm; planes, and two or three joints, alternate with `index`.
+
+    Weak arms cannot hold themselves in all postures. They are vertical, and some of those with
+    three joints are spatial.
+    """
     rng = np.random.default_rng([seed, index])
     count = 2 + index % 2
     plane = (HORIZONTAL, VERTICAL, SPATIAL)[index % 3]
+    if weak and (plane == HORIZONTAL or count == 2):
+        plane = VERTICAL
     prismatic = int(rng.integers(count)) if rng.random() < 0.35 else -1
     joints = [
         _joint(rng, _axis(rng, plane, i), i == prismatic, i, rng.random() < 0.4)
         for i in range(count)
     ]
-    name = f"random_{seed}_{index}"
+    name = f"{'weak' if weak else 'random'}_{seed}_{index}"
     robot = load_robot(urdf(name, joints))
-    static, inertia = _ranges(robot, rng)
+    loads, inertia = _samples(robot, rng)
+    static = loads.max(axis=0)
     tight = rng.random(2) < 0.4
     rate = np.exp(rng.uniform(np.log(4.0), np.log(40.0), size=count)) / [1.0, 1.0, 0.7][:count]
     margin = rng.uniform(0.15, 0.4, count) if tight[0] else rng.uniform(0.8, 3.0, count)
@@ -127,6 +137,9 @@ def random_urdf(seed: int, index: int) -> str:
     velocity = rng.uniform(0.35, 0.7, count) * fastest if tight[1] else 20.0 * fastest
     damping = rng.uniform(0.02, 0.4, count) * (rng.random(count) < 0.5)
     damping *= (effort - static) / fastest
+    if weak:
+        limits = [np.quantile(load, rng.uniform(*WEAK)) for load in loads.T]
+        effort = np.where(static > LOADED * effort, limits, effort)
     limited = [
         joint._replace(effort=_rounded(e), velocity=_rounded(v), damping=_rounded(d))
         for joint, e, v, d in zip(joints, effort, velocity, damping, strict=True)
@@ -170,14 +183,13 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _ranges(robot: Robot, rng: np.random.Generator) -> tuple[Vector, Vector]:
-    """Return largest static efforts and typical inertias (n,) over random postures."""
-    data, zero = robot.model.createData(), np.zeros(robot.n)
-    static, inertias = zero.copy(), []
+def _samples(robot: Robot, rng: np.random.Generator) -> tuple[Matrix, Vector]:
+    """Return static efforts (`POSTURES`, n) in random postures, and typical inertias (n,)."""
+    data, zero, loads, inertias = robot.model.createData(), np.zeros(robot.n), [], []
     for q in rng.uniform(robot.q_min, robot.q_max, size=(POSTURES, robot.n)):
-        static = np.maximum(static, np.abs(pinocchio.rnea(robot.model, data, q, zero, zero)))
+        loads.append(np.abs(pinocchio.rnea(robot.model, data, q, zero, zero)))
         inertias.append(np.diag(pinocchio.crba(robot.model, data, q)))
-    return static, np.median(inertias, axis=0)
+    return np.array(loads), np.median(inertias, axis=0)
 
 
 def urdf(name: str, joints: tuple[Joint, ...] | list[Joint]) -> str:

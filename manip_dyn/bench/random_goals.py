@@ -1,8 +1,9 @@
 """Success rates of planners for random goals: ``python -m manip_dyn.bench.random_goals``.
 
 The arms are the six of `known_arm`, `--arms` random ones that depend on `--seed`, or those of
-`--robots`. Starts and goals are uniformly distributed over the position limits, or within pi of
-zero if the limits are wider. The effort limits can hold the arm in both postures.
+`--robots`. With ``--weak`` the random arms cannot hold themselves in all postures. Starts and
+goals are uniformly distributed over the position limits, or within pi of zero if the limits are
+wider. The effort limits can hold the arm in both postures.
 
 Each plan is checked with pinocchio's dynamics, see `largest_defect`, and compared with the fastest
 motion along the straight path. With ``--reference N`` every Nth goal is also solved by collocation
@@ -384,7 +385,7 @@ def robots(options: argparse.Namespace) -> Iterator[Robot]:
         others = whole.joint_names[3:] if name.endswith("/3") else ()
         yield load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
     if options.arms:
-        yield from random_arms(options.arms, options.seed)
+        yield from random_arms(options.arms, options.seed, options.weak)
     elif not options.robots:
         yield from map(known_arm, KNOWN)
 
@@ -394,6 +395,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Success rates of planners for random goals.")
     parser.add_argument("planner", nargs="?", default="minimum_time", choices=PLANNERS)
     parser.add_argument("--arms", type=int, default=0, help="number of random arms")
+    parser.add_argument(
+        "--weak", action="store_true", help="random arms cannot hold themselves in all postures"
+    )
     parser.add_argument("--goals", type=int, default=20, help="goals per robot")
     parser.add_argument("--seed", type=int, default=0, help="seed of arms and goals")
     parser.add_argument(

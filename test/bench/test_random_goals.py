@@ -36,6 +36,17 @@ def test_random_arms_can_hold_themselves_in_all_postures(index):
         assert np.all(np.abs(static) < robot.tau_max)
 
 
+@pytest.mark.parametrize("index", range(4))
+def test_weak_arms_can_hold_themselves_only_in_some_postures(index):
+    robot = md.load_robot(random_arms.random_urdf(5, index, weak=True))
+    rng, data, zero = np.random.default_rng(0), robot.model.createData(), np.zeros(robot.n)
+    static = [
+        np.abs(pinocchio.rnea(robot.model, data, q, zero, zero)) / robot.tau_max
+        for q in rng.uniform(robot.q_min, robot.q_max, size=(200, robot.n))
+    ]
+    assert 0 < np.count_nonzero(np.max(static, axis=1) < 1.0) < 200
+
+
 def test_there_are_six_known_arms():
     assert [random_arms.known_arm(name).n for name in random_arms.KNOWN] == [2, 2, 2, 2, 2, 3]
 

@@ -45,7 +45,9 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
     cell duration: relaxing the limit for one cell shortens the motion by this amount. p_q follows
     from dp_v/dt = -p_q + D^T S - nu, where D contains the derivatives of the efforts with respect
     to the speeds, and nu the multipliers of the speed limits (Hartl, Sethi, Vickson 1995, eq.
-    4.2).
+    4.2). With differences and means in each cell, this is the condition for the control points of
+    the spline, so jumps of p_v at speed limits do not affect p_q. At both ends a node represents
+    only part of a cell.
     """
     spline = solved.spline
     times = np.linspace(0.0, spline.duration, spline.cells + 1)
@@ -53,16 +55,13 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
     by = np.empty((len(q), 3, robot.n, robot.n))
     derivatives_at(inverse_kernels_of(robot), q, v, a, by)
     switching = -spline.cells * solved.effort / robot.tau_max
-    force = spline.cells * solved.speed / robot.v_max
-    force[1:] = 0.5 * (force[1:] + force[:-1])
+    force = spline.cells * solved.speed[:-1] / robot.v_max
     p_v = np.einsum("kij,kj->ki", by[:, 2], switching)
-    slope = np.gradient(p_v, times, axis=0)
-    p_q = np.einsum("kji,kj->ki", by[:, 1], switching) - slope - force
+    drag = np.einsum("kji,kj->ki", by[:, 1], switching)
+    p_q = 0.5 * (drag[1:] + drag[:-1]) - np.diff(p_v, axis=0) / times[1] - force  # in the cells
+    p_q, p_v, v, a = 0.5 * (p_q[2:-1] + p_q[1:-2]), p_v[2:-2], v[2:-2], a[2:-2]
     hamiltonians = 1.0 + np.sum(p_q * v + p_v * a, axis=1)
-    inner = slice(2, -2)  # at both ends a node represents only part of a cell
-    return Costates(
-        times[inner], np.hstack([p_q, p_v])[inner], switching[inner], hamiltonians[inner]
-    )
+    return Costates(times[2:-2], np.hstack([p_q, p_v]), switching[2:-2], hamiltonians)
 
 
 REFINEMENT_RATIO = 3.0
@@ -74,7 +73,8 @@ def convergence(
     robot: Robot, solution: RefinedSolution, searched: GridSearchSummary
 ) -> Convergence:
     """Return the certificate of a refined motion."""
-    along, solved = costates_of(robot, solution.uniform), solution.solved
+    uniform, solved = solution.uniform, solution.solved
+    along = costates_of(robot, uniform._replace(effort=uniform.last_effort))
     t_final = solution.spline.duration
     on_grid = solution.durations[-1]
     barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))
@@ -89,7 +89,7 @@ def convergence(
         load=solution.load,
         durations=tuple(solution.durations),
         cells=solved.spline.cells,
-        times=along.times * (t_final / solution.uniform.spline.duration),
+        times=along.times * (t_final / uniform.spline.duration),
         costates=along.costates,
         switching=along.switching,
         hamiltonians=along.hamiltonians,

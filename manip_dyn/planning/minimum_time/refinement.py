@@ -48,14 +48,9 @@ SHORT_MOTION = 2.0
 
 
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield detours (n,): zero, then of single joints, then of pairs of adjacent joints.
-
-    For an arm with one joint, only the zero detour is yielded.
-    """
+    """Yield detours (n,): zero, then of single joints, then of pairs of adjacent joints."""
     unit = _units(robot, distance)
     yield np.zeros(robot.n)
-    if robot.n == 1:
-        return
     for joint in range(robot.n):
         for length in SINGLE_SWINGS:
             yield from _both(length * unit[joint])
@@ -117,11 +112,16 @@ LEAST_SLACK = 1e-3
 """Smallest slack of a corrected motion, as a fraction of the limit."""
 RELAXATIONS, CENTERING = 60, 8
 """Number of relaxations of the limits, and steps per relaxation."""
+WEAK_WEIGHTS = (0.003, 0.1, 1.0)
+"""Barrier weights of relaxations for guesses along which an arm cannot hold itself. Small weights
+lead to motions that use momentum, large ones to swings back and forth."""
 SLOWDOWN_WEIGHT = 1.0
 """Barrier weight of a motion that was slowed down, times cells and joints, relative to the
 slowdown."""
-RELAXATION_WEIGHT = 10.0
-"""Barrier weight of relaxations on fine grids, relative to the violation in a cell."""
+RELAXATION_WEIGHT, RELAXATION_GROWTH = 10.0, 10.0
+"""First barrier weight of relaxations on fine grids, relative to the violation in a cell, and its
+factor after a failure. For weak arms the first one is often too small: the motion becomes faster
+within the relaxed limits."""
 
 
 class SplineGrid:
@@ -129,11 +129,12 @@ class SplineGrid:
 
     Attributes:
         room: Relative margins from the effort limits (nodes, 2 n), below and above.
+        is_weak: Whether the arm cannot hold itself along an initial guess from rest to rest.
     """
 
     def __init__(self, robot: Robot, ends: Ends, cells: int, budget: Budget):
         """Allocate the arrays."""
-        n, nodes = robot.n, cells + 1
+        n, nodes, self.is_weak = robot.n, cells + 1, False
         self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
         self._budget, self._work_per_step = budget, cells * n
         scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
@@ -177,8 +178,10 @@ class SplineGrid:
             begin, first = first, max(first, SLOWDOWN_WEIGHT * slowdown / self._work_per_step)
             if slowdown == inf:
                 first = min(max(begin, RELAXATION_WEIGHT * lack / near.cells), 1.0)
-                if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
-                    return None
+                while not self._within(first, min(LEAST_SLACK, lack), newton_steps):
+                    first *= RELAXATION_GROWTH
+                    if first > 1.0 or self._budget.is_over:
+                        return None
                 first = max(begin, CURVED_FIRST_WEIGHT / near.cells)
         improved = self._improved(first, last, SETTLED, curved)
         return None if improved is None else self._solution(*improved, curved)
@@ -187,13 +190,14 @@ class SplineGrid:
         self, spline: Spline, weight: float, promised: float, curved: bool
     ) -> GridSolution:
         """Return the present motion with the multipliers of its limits."""
-        n, force = self._robot.n, weight / self._here.slack
+        n, last, force = self._robot.n, self._work.force, weight / self._here.slack
         return GridSolution(
             spline,
             weight,
             promised,
             int(np.count_nonzero(force)),
             force[:, n : 2 * n] - force[:, :n],
+            last[:, n : 2 * n] - last[:, :n],
             force[:, 5 * n :] - force[:, 4 * n : 5 * n],
             force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
             float(self._limits.scale[0]),
@@ -221,43 +225,60 @@ class SplineGrid:
         return inf
 
     def from_guess(self, swing: Vector, first: float, last: float) -> Iterator[Spline]:
-        """Yield the fastest motion near a smooth one with a midway detour (n,), if there is one.
+        """Yield the fastest motions near a smooth one with a midway detour (n,).
 
         Between states of rest, a second motion is computed with curvature if the first one has not
-        converged.
+        converged. If the arm cannot hold itself along the smooth motion, the effort limits are
+        relaxed, and gradually restored.
         """
         here, limits, ends = self._here, self._limits, self._ends
         smooth, bump, low, high = self._guess_shapes
         straight = smooth + swing * bump
-        if not ends.moving:
+        begin = CURVED_FIRST_WEIGHT / (len(here.q) - 1)
+        if ends.moving:
+            if self._relaxed(straight, 1.0):
+                improved = self._improved(first, last, COARSE_TOLERANCE)
+                if improved is not None:
+                    yield improved[0]
+            return
+        here.q[1:-1] = np.clip(straight, low, high) - ends.q0
+        if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
+            self.is_weak = True
+            for weight in WEAK_WEIGHTS:
+                if self._relaxed(straight, weight):
+                    improved = self._improved(begin, last, COARSE_TOLERANCE, curved=True)
+                    if improved is not None:
+                        yield improved[0]
+            return
+        duration = float(here.log_duration[0])
+        here.log_duration[0] = duration + log(SLOWDOWN)
+        improved = self._improved(first, last, COARSE_TOLERANCE)
+        if improved is None:
+            return
+        yield improved[0]
+        if abs(improved[2]) > UNSETTLED:
             here.q[1:-1] = np.clip(straight, low, high) - ends.q0
-            if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
-                return
-            duration = float(here.log_duration[0])
-            here.log_duration[0] = duration + log(SLOWDOWN)
-            improved = self._improved(first, last, COARSE_TOLERANCE)
-            if improved is None:
-                return
-            if abs(improved[2]) > UNSETTLED:
+            here.log_duration[0] = duration + log(CURVED_SLOWDOWN)
+            improved = self._improved(begin, last, COARSE_TOLERANCE, curved=True)
+            if improved is not None:
                 yield improved[0]
-                here.q[1:-1] = np.clip(straight, low, high) - ends.q0
-                here.log_duration[0] = duration + log(CURVED_SLOWDOWN)
-                begin = CURVED_FIRST_WEIGHT / (len(here.q) - 1)
-                improved = self._improved(begin, last, COARSE_TOLERANCE, curved=True)
-        else:
-            best, duration = -inf, 0.0
-            for tried in GUESS_DURATIONS:
-                least = self._clipped(straight, tried, low, high)
-                if least > best:
-                    best, duration = least, tried
-                if best > EFFORT_MARGIN:
-                    break
-            self._clipped(straight, duration, low, high)
-            if not self._within(1.0, LEAST_SLACK, gauss_newton_steps):
-                return
-            improved = self._improved(first, last, COARSE_TOLERANCE)
-        if improved is not None:
-            yield improved[0]
+
+    def _relaxed(self, motion: Matrix, weight: float) -> bool:
+        """Move a motion (nodes - 2, n) inside all limits; return whether this succeeds.
+
+        Its duration initially has the largest margin from the limits, or a sufficient one. The
+        limits are relaxed with a barrier `weight`.
+        """
+        _, _, low, high = self._guess_shapes
+        best, duration = -inf, 0.0
+        for tried in GUESS_DURATIONS:
+            least = self._clipped(motion, tried, low, high)
+            if least > best:
+                best, duration = least, tried
+            if best > EFFORT_MARGIN:
+                break
+        self._clipped(motion, duration, low, high)
+        return self._within(weight, LEAST_SLACK, gauss_newton_steps)
 
     @cached_property
     def _guess_shapes(self) -> tuple[Matrix, Matrix, Vector, Vector]:
@@ -355,6 +376,11 @@ class CoarseSearch:
         """Prepare the search between two states."""
         self.guesses, self.motions, self._budget = 0, list[Spline](), budget
         self._grid = SplineGrid(robot, ends, COARSE_CELLS[robot.n > 2], budget)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the arm cannot hold itself along an initial guess from rest to rest."""
+        return self._grid.is_weak
 
     def search(self, swings: Iterable[Vector]) -> list[Spline]:
         """Try detours (n,) until the time is up; return the new distinct motions."""

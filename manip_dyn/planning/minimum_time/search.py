@@ -263,7 +263,7 @@ class MotionSearch:
                 break
 
     def _random_batches(self, distance: float) -> Iterator[Iterator[Vector]]:
-        if self._robot.n == 1:
+        if self._robot.n == 1 and not self._coarse.is_weak:
             return
         guesses = random_swings(self._robot, distance)
         for _ in range(MOST_BATCHES):

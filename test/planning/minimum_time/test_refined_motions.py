@@ -212,3 +212,32 @@ def test_velocities_that_cannot_be_braked_in_time_raise():
         md.plan_minimum_time(robot(), START, edge, vf=[1.5, 0.0], budget=None)
     with pytest.raises(ManipDynError, match=r"cannot be stopped in time from the start: joint"):
         md.plan_minimum_time(robot(), edge, START, v0=[1.5, 0.0], budget=None)
+
+
+def rod(mass, length, effort, reach):
+    inertia = (0.0, mass * length**2 / 12.0, mass * length**2 / 12.0)
+    return random_arms.Joint(
+        "revolute", "0 -1 0", -reach, reach, 0.0, length, mass, 0.5 * length, inertia, effort, 30.0
+    )
+
+
+def double_pendulum():
+    joints = [rod(2.5, 0.5, 40.0, 3.1), rod(1.5, 0.4, 12.0, 2.8)]
+    return md.load_robot(random_arms.urdf("double", joints))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-9, 1e-6, 1e-5])
+def test_the_hamiltonian_vanishes_at_switches_of_another_effort(shift):
+    """Before, it depended on rounding, and so did the status."""
+    arm = double_pendulum()
+    start = np.array([-0.3468598956, 0.4339928588]) + shift
+    plan = md.plan_minimum_time(arm, start, [1.1891889400, 2.2813362700], budget=None)
+    assert plan.status == "converged"
+    assert plan.certificate.hamiltonian < 1e-3
+
+
+def test_the_hamiltonian_vanishes_where_costates_jump_at_speed_limits():
+    arm = double_pendulum()
+    plan = md.plan_minimum_time(arm, [-3.0, -2.8], [3.0, 2.8], budget=None)
+    assert np.abs(plan.certificate.hamiltonians).max() < 0.02
+    assert plan.status == "converged"
