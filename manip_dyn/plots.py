@@ -92,11 +92,7 @@ def _save(figure: Any, file: str | Path) -> None:
 def _units(robot: Robot, label: str) -> str:
     suffix = "/s" if label == "velocity" else ""
     units = {
-        _effort_unit(robot, i) if label == "effort" else robot.unit(i) + suffix
+        robot.effort_unit(i) if label == "effort" else robot.unit(i) + suffix
         for i in range(robot.n)
     }
     return ", ".join(sorted(units))
-
-
-def _effort_unit(robot: Robot, joint: int) -> str:
-    return "N" if robot.joint_types[joint] == "prismatic" else "N m"

@@ -1,9 +1,10 @@
 """Joint trajectories: waypoints, argument checks, and splines.
 
 The rules are those of joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy:
-`trajectory.cpp`). Waypoints are joined by straight lines if they have only positions, by cubic
-polynomials with velocities, and by quintic polynomials with accelerations. Efforts are
-interpolated linearly. `Code` contains the result codes of the action FollowJointTrajectory.
+`trajectory.cpp`), with additional checks of limits. Waypoints are joined by straight lines if they
+have only positions, by cubic polynomials with velocities, and by quintic polynomials with
+accelerations. Efforts are interpolated linearly. `Code` contains the result codes of the action
+FollowJointTrajectory.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ POSITION_MARGIN = 1e-6
 """Distance by which a joint may exceed a position limit between waypoints, rad or m."""
 
 
+EFFORT_MARGIN = 1e-6
+"""Fraction of its effort limit by which an effort of a waypoint may exceed it: rounding errors."""
+START_DISTANCE, START_TIME = 0.05, 0.05
+"""Largest distance of a joint from the trajectory at its start: the first number (rad or m), or
+the distance that the joint travels at its speed limit in the second (s), if that is smaller. The
+feedback of `TrajectoryFollower` eliminates it at 0.37 times the speed limit or less."""
+
+
 class Waypoint(NamedTuple):
     """Joint positions at a time, and optionally their derivatives and efforts.
 
@@ -110,6 +119,7 @@ def checked_waypoints(
     _check_times(points)
     if len({np.size(point.effort) for point in points}) > 1:
         raise _invalid("efforts must be given at all points or at none.")
+    _check_efforts(robot, points)
     moving = np.abs(points[-1].velocities) > AT_REST
     if moving.any():
         joint = robot.joint_names[int(moving.argmax())]
@@ -154,6 +164,19 @@ def _ordered(k: int, point: Waypoint, n: int, order: list[int]) -> Waypoint:
     if arrays[2].size and not arrays[1].size:
         raise _invalid(f"point {k} must have velocities if it has accelerations, got none.")
     return Waypoint(point.time_ns, *arrays)
+
+
+def _check_efforts(robot: Robot, points: list[Waypoint]) -> None:
+    if not np.size(points[0].effort):
+        return
+    efforts = np.array([point.effort for point in points])
+    for k, i in np.argwhere(np.abs(efforts) > (1.0 + EFFORT_MARGIN) * robot.tau_max).tolist():
+        got, limit = distinct_digits(efforts[k, i], robot.tau_max[i])
+        unit = robot.effort_unit(i)
+        raise _invalid(
+            f"effort of joint '{robot.joint_names[i]}' at point {k} must be from -{limit} to "
+            f"{limit} {unit}, got {got} {unit}."
+        )
 
 
 def _check_times(points: list[Waypoint]) -> None:
@@ -216,6 +239,7 @@ class JointSplines:
         self.t_final = float(self._times[-1])
         self.goal = np.asarray(points[-1].positions) + turns
         self._zeros = np.zeros_like(q)
+        self._distance = np.abs(q - self.motion(t).q) if now_ns >= first.time_ns else self._zeros
 
     @classmethod
     def standing(cls, robot: Robot, q: Vector) -> JointSplines:
@@ -234,14 +258,17 @@ class JointSplines:
         return PPoly(powers[::-1], self._times)
 
     def check_limits(self, robot: Robot) -> None:
-        """Check positions and speeds along the whole motion, not only at the waypoints.
+        """Check the start, and positions and speeds along the whole motion.
 
-        A joint that starts beyond a position limit must not move further beyond it.
+        A joint that starts beyond a position limit must not move further beyond it. If the motion
+        joins the trajectory at or after its first waypoint, the arm must be near it.
 
         Raises:
             RejectedTrajectoryError: If a joint exceeds a position limit by more than
-                `POSITION_MARGIN`, or a speed limit by more than the fraction `SPEED_MARGIN`.
+                `POSITION_MARGIN`, or a speed limit by more than the fraction `SPEED_MARGIN`, or
+                is farther from the trajectory than `START_DISTANCE` and `START_TIME` allow.
         """
+        self._check_start(robot)
         if not self._rows:
             return
         positions = np.array(self._rows)
@@ -266,6 +293,17 @@ class JointSplines:
             raise _invalid(
                 f"position of joint '{robot.joint_names[i]}' on the path to point "
                 f"{self._targets[k]} must be from {low} to {high} {unit}, got {got} {unit}."
+            )
+
+    def _check_start(self, robot: Robot) -> None:
+        largest = np.minimum(START_DISTANCE, START_TIME * robot.v_max)
+        for i in np.flatnonzero(self._distance > largest).tolist():
+            got, limit = distinct_digits(self._distance[i], largest[i])
+            unit = robot.unit(i)
+            raise _invalid(
+                f"distance of joint '{robot.joint_names[i]}' from the start of the trajectory "
+                f"must be at most {limit} {unit}, got {got} {unit}. Set a later time for the "
+                "first point, or a later stamp."
             )
 
     def motion(self, t: float) -> JointMotion:

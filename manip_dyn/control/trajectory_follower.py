@@ -1,8 +1,9 @@
 """`TrajectoryFollower`: efforts along a joint trajectory, with path and goal tolerances.
 
 The tolerances are those of joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy:
-`tolerances.hpp` and the defaults of its parameters `constraints`), except that an invalid
-tolerance is rejected.
+`tolerances.hpp`), with two exceptions. An invalid tolerance is rejected. By default, the positions
+at the goal and the time to reach it are limited, too: an arm that has stopped elsewhere has not
+reached its goal.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from manip_dyn.robot import Robot
 
 STOPPED = 0.01
 """Default tolerance of the speed at the goal, rad/s or m/s."""
+AT_GOAL = 0.01
+"""Default tolerance of the position at the goal, rad or m."""
+GOAL_TIME = 10.0
+"""Default time after the end of a trajectory within which the arm must reach the goal, s."""
 UNLIMITED = -1.0
 """Tolerance that disables the check."""
 
@@ -70,7 +75,8 @@ class Tolerances:
     Attributes:
         path: Bounds of the errors before the end of the trajectory.
         goal: Bounds of the errors from the last point, at and after the end of the trajectory.
-        goal_time: Time after the end within which the arm must reach the goal, s; 0 for no limit.
+        goal_time: Time after the end within which the arm must reach the goal, s; inf for no
+            limit, 0 for the default of trajectories, `GOAL_TIME`.
     """
 
     path: Bounds
@@ -91,11 +97,11 @@ class Tolerances:
             RejectedTrajectoryError: For an unknown joint or an invalid tolerance.
         """
         free, stopped = np.full(robot.n, np.inf), np.full(robot.n, STOPPED)
-        time = _resolved("goal_time_tolerance", goal_time, np.inf)
+        at_goal = Bounds(np.full(robot.n, AT_GOAL), stopped)
         return cls(
             _bounds(robot, "path_tolerance", path, Bounds(free, free)),
-            _bounds(robot, "goal_tolerance", goal, Bounds(free, stopped)),
-            0.0 if time == np.inf else time,
+            _bounds(robot, "goal_tolerance", goal, at_goal),
+            _resolved("goal_time_tolerance", goal_time, 0.0),
         )
 
     def at_end(
@@ -105,7 +111,7 @@ class Tolerances:
         beyond = self.goal.violation(robot, q_error, v_error)
         if not beyond:
             return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
-        if 0.0 < self.goal_time < late:
+        if late > (self.goal_time or GOAL_TIME):
             sentence = f"{beyond}, {late:.4g} s after the end of the trajectory"
             return Outcome(Code.GOAL_TOLERANCE_VIOLATED, sentence)
         return None

@@ -320,6 +320,10 @@ class Robot:
         """Return the unit of the position of the joint with index `joint`: ``rad`` or ``m``."""
         return "m" if self.joint_types[joint] == "prismatic" else "rad"
 
+    def effort_unit(self, joint: int) -> str:
+        """Return the unit of the effort of the joint with index `joint`: ``N m`` or ``N``."""
+        return "N" if self.joint_types[joint] == "prismatic" else "N m"
+
     def outside_limits(self, q: Vector) -> list[str]:
         """Return the names of joints outside their position limits at q (n,)."""
         bounds = zip(self.joint_names, self.q_min, q, self.q_max, strict=True)

@@ -166,8 +166,8 @@ class Stepper:
     # ---------------------------------------------------------------- services
     @property
     def waiting(self) -> bool:
-        """Whether time stands still until a command or a service call."""
-        return self.paused or self.lockstep
+        """Whether time stands still until a command or a service call, or because of a fault."""
+        return self.paused or self.lockstep or bool(self.fault)
 
     def reset(self) -> None:
         """Return to the initial state at time zero and publish it.
@@ -178,6 +178,7 @@ class Stepper:
         with self.lock:
             last = self.stamp_ns
             self._restart()
+            self._pacer.set_period(self._wall_period())
             if self._by_the_wall:
                 self._origin_ns = last + self._period_ns
             self._pacer.forget_lag()
@@ -266,6 +267,7 @@ class Stepper:
         except ManipDynError as error:
             self.fault = str(error)
             self._node.get_logger().error(f"{error}; call ~/reset to restart")
+            self._pacer.set_period(self._wall_period())
             return
         self._send()
 

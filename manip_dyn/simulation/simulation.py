@@ -257,8 +257,10 @@ class Simulation:
         if too_many and control is not None and motion.taken >= control.max_steps:
             reason = f"max_steps = {control.max_steps} was reached"
             return DivergenceError(f"{name} ended at {time}: {reason}", motion.status)
+        extra = self.disturbance.at(self.time_ns)
+        under = f" under the disturbance {extra.tolist()}" if extra.any() else ""
         return DivergenceError(
-            f"{name} diverged at {time} ({motion.status.meaning}); {ADVICE}", motion.status
+            f"{name} diverged at {time}{under} ({motion.status.meaning}); {ADVICE}", motion.status
         )
 
     def record(

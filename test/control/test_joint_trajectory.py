@@ -1,5 +1,6 @@
 """Joint trajectories without ROS: waypoints, splines, tolerances and outcomes."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -195,6 +196,12 @@ BAD = {
         Code.INVALID_GOAL,
         "point 1 of joint 'elbow'",
     ),
+    "efforts beyond their limits": (
+        BOTH,
+        [Waypoint(1, HERE, (), (), HERE), Waypoint(2, HERE, (), (), [0.0, -1e12])],
+        Code.INVALID_GOAL,
+        "effort of joint 'elbow' at point 1 must be from -9 to 9 N m, got -1e+12 N m",
+    ),
     "outside": (BOTH, [Waypoint(0, [4.0, 0.0])], Code.INVALID_GOAL, "point 0 of joint 'shoulder'"),
 }
 
@@ -282,11 +289,38 @@ def test_an_arm_beyond_a_limit_may_return(robot):
         away.check_limits(robot)
 
 
+def joined(robot, q, t=0.0, start=0.0):
+    """Return the splines of an arm at rest at q that joins at t a motion from 0 to 0.1 rad."""
+    points = [Waypoint(round(start * SECOND), HERE, HERE), Waypoint(SECOND, [0.1, 0.1], HERE)]
+    return JointSplines(robot, points, t, np.array(q), np.zeros(2))
+
+
+@pytest.mark.parametrize("t", [0.0, 0.6])
+def test_a_trajectory_that_begins_away_from_the_arm_is_rejected(robot, t):
+    """Regression: a point 1.5 rad away at time 0 moved a UR5 at 21 rad/s (limit 3.14)."""
+    on_path = joined(robot, HERE, t).motion(t).q
+    joined(robot, on_path, t).check_limits(robot)
+    joined(robot, on_path - [0.0, 0.049], t).check_limits(robot)
+    away = joined(robot, on_path - [0.0, 0.051], t)
+    with pytest.raises(RejectedTrajectoryError, match="INVALID_GOAL") as caught:
+        away.check_limits(robot)
+    words = "distance of joint 'elbow' from the start of the trajectory must be at most 0.05 rad"
+    assert f"{words}, got 0.051 rad." in str(caught.value)
+    joined(robot, [0.0, 1.5], start=0.8).check_limits(robot)  # there is time to go there
+
+
+def test_slow_joints_must_be_nearer_to_the_start(robot):
+    slow = md.load_robot(re.sub(r'velocity="[^"]*"', 'velocity="0.2"', robot.urdf))
+    joined(slow, [0.0, 0.009]).check_limits(slow)
+    with pytest.raises(RejectedTrajectoryError, match=r"at most 0.01 rad, got 0.011 rad"):
+        joined(slow, [0.0, 0.011]).check_limits(slow)
+
+
 # ---------------------------------------------------------------------------------- tolerances
 def test_tolerances_of_a_goal_replace_or_remove_the_defaults(robot):
     default = Tolerances.of(robot)
     assert np.isinf(default.path.position).all()
-    assert np.isinf(default.goal.position).all()
+    assert default.goal.position.tolist() == [0.01, 0.01]
     assert default.goal.velocity.tolist() == [0.01, 0.01]
     assert default.goal_time == 0.0
     tolerances = Tolerances.of(
@@ -296,10 +330,10 @@ def test_tolerances_of_a_goal_replace_or_remove_the_defaults(robot):
         0.7,
     )
     assert tolerances.path.position.tolist() == [np.inf, 0.2]
-    assert tolerances.goal.position.tolist() == [np.inf, 0.1]
+    assert tolerances.goal.position.tolist() == [0.01, 0.1]
     assert tolerances.goal.velocity.tolist() == [0.5, np.inf]
     assert tolerances.goal_time == 0.7
-    assert Tolerances.of(robot, goal_time=-1.0).goal_time == 0.0
+    assert Tolerances.of(robot, goal_time=-1.0).goal_time == np.inf
 
 
 @pytest.mark.parametrize(
@@ -354,7 +388,13 @@ def test_goal_tolerances_decide_after_the_end(robot):
     late = following.outcome(1.51, near, zero)
     assert late.code is Code.GOAL_TOLERANCE_VIOLATED
     assert "error 0.02 rad, beyond 0.01, 0.51 s after the end" in late.sentence
-    unlimited = follower(robot, goal=goal)
+    unlimited = follower(robot, goal=goal, goal_time=-1.0)
     assert unlimited.outcome(1e6, near, zero) is None
+    by_default = follower(robot)
+    assert by_default.outcome(1.1, near, zero) is None
+    assert by_default.outcome(10.9, near, zero) is None
+    assert by_default.outcome(11.1, near, zero).code is Code.GOAL_TOLERANCE_VIOLATED
+    anywhere = follower(robot, goal=[JointTolerance("shoulder", -1.0)])
+    assert anywhere.outcome(1.1, near, zero).code is Code.SUCCESSFUL
     entered_late = follower(robot, path=[JointTolerance("shoulder", 0.001)])
     assert entered_late.outcome(2.0, near, zero).code is Code.PATH_TOLERANCE_VIOLATED

@@ -83,6 +83,32 @@ def test_an_invalid_trajectory_by_topic_is_rejected_with_a_code(arm):
     arm.insist(lambda: arm.trajectories.publish(old), warned, "the trajectory is not rejected")
 
 
+HARMFUL = {
+    "a step": (trajectory(BOTH, (0.0, [1.5, 0.0], ZERO)), "distance of joint 'joint_1'"),
+    "a step in the past": (
+        trajectory(BOTH, (0.0, [1.5, 0.0], ZERO), (9.0, [1.5, 0.0], ZERO)),
+        "at most 0.05 rad, got 1.5 rad",
+    ),
+    "huge efforts": (
+        trajectory(BOTH, (1.0, ZERO, ZERO, [], [0.0, 1e12])),
+        "effort of joint 'joint_2' at point 0 must be from -",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HARMFUL)
+def test_a_trajectory_that_would_harm_the_arm_is_rejected(arm, case):
+    """Regression: such trajectories moved a UR5 at 71 rad/s (limit 3.14)."""
+    message, words = HARMFUL[case]
+    assert arm.call(Trigger, "simulator/reset").success
+    arm.insist(  # warnings are throttled
+        lambda: arm.trajectories.publish(message),
+        lambda: arm.warned("rejected: INVALID_GOAL", words),
+        "the trajectory is not rejected",
+    )
+    assert not np.any(arm.states[-1].velocity)
+
+
 def test_a_trajectory_sent_before_a_reset_is_rejected(arm):
     # The middleware decides how many are read before the reset; one per second is reported.
     while not arm.warned("rejected: INVALID_GOAL", "before the reset was done"):
@@ -214,16 +240,18 @@ def test_a_pause_does_not_abort_the_goal(arm, client):
 
 def test_goals_abort_beyond_tolerances(arm, client):
     messages = pytest.importorskip("control_msgs.msg")
-    jump = trajectory(BOTH, (0.0, [0.5, 0.0]), (0.1, [0.5, 0.0]))
+    jump = trajectory(BOTH, (0.05, [0.5, 0.0]), (0.1, [0.5, 0.0]))  # from rest to 10 rad/s
     near = messages.JointTolerance(name="joint_1", position=0.1)
     client.send(jump, path_tolerance=[near])
     status, code, sentence = client.ended()
     assert (status, code) == (ABORTED, -4)
-    assert "'joint_1' has the position error 0.5" in sentence
+    assert "'joint_1' has the position error 0.1" in sentence
+    assert arm.call(Trigger, "simulator/reset").success
     nearer = messages.JointTolerance(name="joint_1", position=1e-4)
     client.send(jump, goal_tolerance=[nearer], goal_time_tolerance=Duration(nanosec=1_000_000))
     status, code, sentence = client.ended()
     assert (status, code) == (ABORTED, -5)
     assert "after the end of the trajectory" in sentence
+    assert arm.call(Trigger, "simulator/reset").success
     client.send(jump, goal_tolerance=[nearer])  # without a time limit
     assert client.ended()[:2] == (SUCCEEDED, 0)

@@ -144,7 +144,7 @@ def test_impossible_tracking_is_rejected(ros, parameters, words):
         ("gain", 4.0, True, ""),
         ("gain", 50.0, False, "gain * step must be at most"),
         ("posture_gain", 1.0, False, "posture must be joint positions"),
-        ("step", 0.01, False, "read-only"),
+        ("step", 0.01, False, "'step' can be set only at the start of the node: restart"),
     ],
 )
 def test_the_law_is_set_at_run_time(ros, name, value, success, words):
@@ -210,7 +210,7 @@ def test_every_parameter_is_described(ros, name):
         for descriptor in described
         if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY
     ]
-    changing = {descriptor.name for descriptor in lists if not descriptor.read_only}
+    changing = {descriptor.name for descriptor in lists if not descriptor.additional_constraints}
     assert changing == ({"disturbance"} if name == "simulator" else set())
 
 
@@ -219,7 +219,14 @@ def test_every_parameter_is_described(ros, name):
     [
         ("real_time_factor", 2.0, True, ""),
         ("real_time_factor", -1.0, False, "out of range"),
-        ("control_period", 0.01, False, "read-only"),
+        (
+            "control_period",
+            0.01,
+            False,
+            "can be set only at the start of the node: restart the node",
+        ),
+        ("initial_position", [0.1] * 7, False, "'initial_position' can be set only at the start"),
+        ("robot", "rr", False, "'robot' can be set only at the start"),
         ("step", 0.01, False, "paused"),
     ],
 )

@@ -91,6 +91,44 @@ def test_an_invalid_trajectory_by_topic_is_rejected(arm):
     arm.expect_warning("INVALID_JOINTS")
 
 
+HARMFUL = {
+    "a step": (
+        trajectory(BOTH, (0.0, [2.475, 0.0], ZERO), (1.0, [2.475, 0.0], ZERO)),
+        "distance of joint 'shoulder' from the start of the trajectory must be at most 0.05 rad, "
+        "got 1.5 rad",
+    ),
+    "huge efforts": (
+        trajectory(BOTH, *((t, START, ZERO, [], [0.0, 1e12]) for t in (1.0, 2.0))),
+        "effort of joint 'elbow' at point 0 must be from -9 to 9 N m, got 1e+12 N m",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HARMFUL)
+def test_a_trajectory_that_would_harm_the_arm_is_rejected(arm, case):
+    """Regression: a UR5 reached 68 rad/s (limit 3.14), and the planner reported its arrival."""
+    message, words = HARMFUL[case]
+    reset(arm)
+    arm.insist(  # warnings are throttled
+        lambda: arm.trajectories.publish(message),
+        lambda: arm.warned("rejected: INVALID_GOAL", words),
+        "the trajectory is not rejected",
+    )
+    assert not np.any(arm.states[-1].velocity)
+
+
+def test_an_arm_stopped_elsewhere_has_not_reached_the_goal(arm):
+    """A constant effort of the points holds the elbow away from the last one."""
+    reset(arm)
+    efforts = [0.0, 9.0]
+    arm.trajectories.publish(
+        trajectory(BOTH, (0.2, START, ZERO, [], efforts), (0.4, START, ZERO, [], efforts))
+    )
+    arm.until(lambda: state(arm) == "executing", "the trajectory does not begin")
+    arm.until(lambda: state(arm) == "reached", "the arm does not arrive")
+    np.testing.assert_allclose(arm.states[-1].position, START, atol=0.011)
+
+
 def test_a_trajectory_is_followed_closely_to_its_end(arm, client):
     client.send(smooth(0.5, 0.3))
     assert client.ended() == (SUCCEEDED, 0, "the arm is at the goal")
@@ -180,7 +218,7 @@ def test_abort_and_reset_end_a_trajectory_with_a_reason(arm, client):
 
 def test_violated_tolerances_abort_a_trajectory(arm, client):
     messages = pytest.importorskip("control_msgs.msg")
-    jump = trajectory(BOTH, (0.0, [0.5, 0.0]), (0.1, [0.5, 0.0]))
+    jump = trajectory(BOTH, (0.05, [0.5, 0.0]), (0.1, [0.5, 0.0]))  # from rest to 9.5 rad/s
     near = messages.JointTolerance(name="shoulder", position=0.1)
     client.send(jump, path_tolerance=[near])
     assert client.ended()[:2] == (ABORTED, -4)

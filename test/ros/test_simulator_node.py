@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import manip_dyn as md
 from manip_dyn.ros import SimulatorNode
 
-PERIOD = 1_000_000
-"""Control period, ns."""
+PERIOD, STATES = 1_000_000, "joint_states"
+"""Control period, ns, and topic of the states."""
 
 
 def stamp(message):
@@ -363,6 +364,42 @@ def test_a_run_ends_at_a_limit_with_stop_at_limits(ros):
     levels(ros, reports, state="waiting")  # braked until the first command
     ros.until(lambda: stamp(ros.states[-1]) == 0, "reset does not go back")
     assert command(ros, 0.0, 0.0).position[0] == 3.1
+
+
+def test_states_are_published_in_a_fault(ros):
+    """Regression: in real time, a fault silenced joint_states."""
+    reports, states = ros.listen(DiagnosticArray, "/diagnostics"), ros.listen(JointState, STATES)
+    start = {"initial_position": [3.0, 0.0], "initial_velocity": [5.0, 0.0]}
+    ros.start(
+        SimulatorNode, robot="ibm7535", joint_limits="stop_at_limits", brake_rate=0.1, **start
+    )
+    levels(ros, reports, state="fault")
+    before = len(states)
+    ros.until(lambda: len(states) > before + 3, "no joint states in a fault")
+    assert stamp(states[-1]) == stamp(states[before])
+    assert np.isfinite([*states[-1].position, *states[-1].velocity, *states[-1].effort]).all()
+    assert states[-1].position[0] == pytest.approx(math.pi, abs=0.05)
+    answer = ros.call(Trigger, "simulator/step")
+    assert not answer.success
+    assert "reached its upper limit" in answer.message
+    assert ros.call(Trigger, "simulator/reset").success
+    ros.until(
+        lambda: any(stamp(b) - stamp(a) == PERIOD for a, b in pairwise(states[before:])),
+        "time does not advance after a reset",
+    )
+
+
+def test_an_absurd_disturbance_is_rejected(ros):
+    """Regression: 1e308 N m ended the simulation with a fault."""
+    ros.start(SimulatorNode, robot="ibm7535")
+    (result,) = ros.set_parameters("simulator", disturbance=[0.0, -1e308])
+    assert not result.successful
+    assert result.reason == (
+        "disturbance of joint 'elbow' must be from -2500 to 2500 N m, 100 times the largest "
+        "effort limit, got -1e+308 N m."
+    )
+    (result,) = ros.set_parameters("simulator", disturbance=[0.0, -2500.0])
+    assert result.successful
 
 
 def test_joints_outside_ignored_limits_are_an_error(ros):

@@ -52,3 +52,12 @@ def test_mass_scale_applies_to_links_and_not_to_rotors(name):
 def test_an_invalid_mass_scale_is_rejected(factor):
     with pytest.raises(md.ManipDynError, match="mass_scale"):
         md.load_robot("ibm7535", mass_scale=factor)
+
+
+def test_a_divergence_under_a_disturbance_names_it():
+    simulation = Simulation(md.load_robot("one_link_vertical"), [0.1], [0.0])
+    simulation.disturbance = Disturbance(np.array([1e300]), 0, 1_000_000)
+    with pytest.raises(
+        md.ManipDynError, match=r"diverged at 0.0\S+ s under the disturbance \[1e\+300"
+    ):
+        simulation.advance(1_000_000)

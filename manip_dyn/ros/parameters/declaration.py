@@ -144,7 +144,7 @@ def declare(node: Node, kind: type[P]) -> P:
         is_list, override = row.kind == Numbers, overrides.get(row.name)
         default = Parameter.Type.DOUBLE_ARRAY if is_list else row.default
         try:
-            node.declare_parameter(row.name, default, _descriptor(row, still_open=is_list))
+            node.declare_parameter(row.name, default, _descriptor(row))
         except (InvalidParameterTypeException, ValueError) as error:
             raise ManipDynError(_of_wrong_type(row, override)) from error
         except InvalidParameterValueException as error:
@@ -154,6 +154,7 @@ def declare(node: Node, kind: type[P]) -> P:
             raise ManipDynError(problem)
         if is_list:
             _set_list(node, row, _value(node, row))
+    _refuse_changes(node, [row for row in table if not row.dynamic])
     return with_values(kind(), {row.name: _value(node, row) for row in table})
 
 
@@ -168,6 +169,23 @@ def declare_joints(node: Node, kind: type, joints: int) -> None:
     for row in rows(kind):
         if row.per_joint is not None and not _value(node, row):
             _set_list(node, row, (row.per_joint,) * joints)
+
+
+def _refuse_changes(node: Node, table: Sequence[Row]) -> None:
+    """Reject later changes of parameters, except the first values of lists for each joint.
+
+    The parameters are not read-only, because rclpy gives no reason for rejecting those.
+    """
+    fixed = {row.name: row for row in table}
+
+    def check(changes: list[Parameter]) -> SetParametersResult:
+        for row in (fixed[change.name] for change in changes if change.name in fixed):
+            if row.per_joint is None or _value(node, row):
+                reason = f"parameter '{row.name}' {AT_START}: restart the node to change it"
+                return SetParametersResult(successful=False, reason=reason)
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(check)
 
 
 def on_change(
@@ -225,7 +243,7 @@ def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
     """Set the value of a list parameter, even to an empty list.
 
     If one list had no value, the service get_parameters would return no values at all. An empty
-    list with a default for each joint remains writable until the number of joints is known.
+    list with a default for each joint remains open until the number of joints is known.
     """
     node.set_parameters([Parameter(row.name, Parameter.Type.DOUBLE_ARRAY, list(numbers))])
     if numbers or row.per_joint is None:
@@ -248,14 +266,19 @@ def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, (array, list)) else value
 
 
-def _descriptor(row: Row, still_open: bool = False) -> ParameterDescriptor:
+AT_START = "can be set only at the start of the node"
+"""Constraint of parameters that are not dynamic."""
+
+
+def _descriptor(row: Row) -> ParameterDescriptor:
     unit = f" [{row.unit}]" if row.unit else ""
+    constraints = [] if row.dynamic else [AT_START]
+    constraints += [f"one of: {', '.join(row.choices)}"] if row.choices else []
     descriptor = ParameterDescriptor(
         name=row.name,
         description=row.description + unit,
-        read_only=not (row.dynamic or still_open),
         dynamic_typing=row.kind == NumberOrWord,
-        additional_constraints=f"one of: {', '.join(row.choices)}" if row.choices else "",
+        additional_constraints="; ".join(constraints),
     )
     if row.minimum is None and row.maximum is None:
         return descriptor

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.control import Brake, JointDrive
+from manip_dyn.core.checks import distinct_digits
+from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration import METHODS
 from manip_dyn.integration.methods.method import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
@@ -29,6 +31,8 @@ from manip_dyn.simulation import (
 
 INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
 """Parameters that can be set only while the simulator is paused."""
+LARGEST_DISTURBANCE = 100.0
+"""Largest effort of a disturbance, relative to the largest effort limit."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,20 @@ def safe_law_from(parameters: SimulatorParameters, simulation: Simulation) -> Ef
 
 
 def disturbance_from(parameters: SimulatorParameters, robot: Robot) -> Disturbance:
-    """Return the disturbance that the parameters specify. Its times start at the first command."""
+    """Return the disturbance that the parameters specify. Its times start at the first command.
+
+    Raises:
+        ManipDynError: If an effort exceeds the largest effort limit by the factor
+            `LARGEST_DISTURBANCE`.
+    """
     effort = joint_array("disturbance", parameters.disturbance, robot)
+    largest = LARGEST_DISTURBANCE * robot.tau_max.max()
+    for i in np.flatnonzero(np.abs(effort) > largest).tolist():
+        got, limit = distinct_digits(effort[i], largest)
+        unit = robot.effort_unit(i)
+        raise ManipDynError(
+            f"disturbance of joint '{robot.joint_names[i]}' must be from -{limit} to {limit} "
+            f"{unit}, {LARGEST_DISTURBANCE:g} times the largest effort limit, got {got} {unit}."
+        )
     begin = round(1e9 * parameters.disturbance_start)
     return Disturbance(effort, begin, begin + round(1e9 * parameters.disturbance_duration))

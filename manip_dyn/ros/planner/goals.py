@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -146,7 +148,9 @@ class PlannedGoal:
     def __init__(self, planner: Leader, robot: Robot, goal: TrajectoryGoal, stamp_ns: int):
         """Store the goal and the stamp at which it was accepted, ns."""
         self._planner, self._robot, self._begun_ns = planner, robot, stamp_ns
-        self._tolerances = goal.tolerances
+        # Without a requested limit, only the executor ends a late motion.
+        time = goal.tolerances.goal_time or math.inf
+        self._tolerances = replace(goal.tolerances, goal_time=time)
         self.target = np.array(goal.waypoints[-1].positions)
         self._ended: Outcome | None = None
 
@@ -172,7 +176,7 @@ class PlannedGoal:
         if outcome is not None and outcome.code is not Code.SUCCESSFUL:
             self._ended = outcome
             self._planner.halt()
-        elif motion.arrived or 0.0 < self._tolerances.goal_time < delay:
+        elif motion.arrived or delay > self._tolerances.goal_time:
             self._ended = outcome
 
     def stop(self, _outcome: Outcome) -> None:
