@@ -17,6 +17,8 @@ from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.joints import in_joint_order
 from manip_dyn.ros.runtime.subscriptions import PolledSubscription
 
+FASTEST = 1000.0
+"""Largest plausible speed relative to the speed limit. The efforts for 1e200 rad/s overflow."""
 INCOMPLETE = 100
 """Number of messages without a complete state after which missing joints are reported."""
 ROUNDING = 1e-9
@@ -128,6 +130,12 @@ class JointStateSubscription(PolledSubscription):
         chosen = [names[i] for i in joints]  # all joints if the message contains none of them
         q = in_joint_order(message, self._robot, "position", chosen)
         v = in_joint_order(message, self._robot, "velocity", chosen) if message.velocity else None
+        for i, speed in zip(joints, [] if v is None else v.tolist(), strict=False):
+            if abs(speed) > FASTEST * self._robot.v_max[i]:
+                raise ManipDynError(
+                    f"velocity of joint '{names[i]}' in a joint state must be at most {FASTEST:g} "
+                    f"times its speed limit, got {speed:.6g} {self._robot.unit(i)}/s."
+                )
         return to_nanoseconds(message.header.stamp), joints, q, v
 
     def _efforts(self, message: JointState) -> list[float] | None:

@@ -139,3 +139,15 @@ def test_a_joint_that_nobody_publishes_is_reported_with_a_hint(ros):
 def test_a_long_velocity_delay_is_reported_with_a_hint(ros):
     plan(ros, without_velocities, velocity_window=0.1)
     ros.expect_warning("may oscillate", "reduce 'velocity_window' or 'damping'")
+
+
+def test_an_absurd_speed_is_dropped(ros):
+    """Regression: a finite velocity of 1e200 rad/s caused efforts of NaN."""
+    ros.start(BangBangPlannerNode, robot="ibm7535")
+    states = ros.publisher(JointState, "joint_states")
+    state = JointState(name=["shoulder", "elbow"], position=[0.0] * 2, velocity=[0.0, -1e200])
+    ros.insist(
+        lambda: states.publish(state),
+        lambda: ros.warned("dropped: velocity of joint 'elbow' in a joint state must be"),
+        "the state is not dropped",
+    )

@@ -156,6 +156,14 @@ def test_an_invalid_command_is_dropped_and_the_last_one_holds(lockstep, efforts,
         (trajectory(["shoulder"], [(0.0, [1.0])]), ["shoulder", "elbow"]),
         (trajectory(["shoulder", "elbow"], [(0.0, [1.0])]), ["point 0", "(1,)", "(2,)"]),
         (trajectory(["shoulder", "elbow"], [(0.0, [math.nan, 1.0])]), ["point 0", "nan"]),
+        (  # an effort held for 68 years disabled the command timeout
+            trajectory(["shoulder", "elbow"], [(0.0, [1.0, 1.0]), (2.1e9, [0.0, 0.0])]),
+            ["must change or repeat its efforts within 60 s", "2.1e+09 s"],
+        ),
+        (
+            trajectory(["shoulder", "elbow"], [(61.0, [1.0, 1.0]), (62.0, [0.0, 0.0])]),
+            ["within 60 s, got a hold of 61 s"],
+        ),
         (
             trajectory(["shoulder", "elbow"], [(0.2, [1.0, 1.0]), (0.1, [0.0, 0.0])]),
             ["must increase"],

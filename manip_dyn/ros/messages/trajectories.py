@@ -33,6 +33,11 @@ MAX_POINTS = 10_000
 """Maximum number of points of a received trajectory. Converting more would take seconds."""
 
 
+LONGEST_HOLD = 60.0
+"""Longest time for which an effort of a schedule is held, s. The command timeout does not apply to
+schedules."""
+
+
 def deserialized(content: bytes, robot: Robot) -> JointTrajectory:
     """Return a serialized trajectory as a message, unless it has too many points.
 
@@ -76,7 +81,8 @@ def schedule_from(
         The schedule, and its end in simulation time (ns), or None if its last efforts hold.
 
     Raises:
-        ManipDynError: If joints are missing, repeated or unknown, or times or efforts are invalid.
+        ManipDynError: If joints are missing, repeated or unknown, times or efforts are invalid, or
+            an effort is held for more than `LONGEST_HOLD`.
     """
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
@@ -98,6 +104,12 @@ def schedule_from(
                 f"effort trajectory must end after its last efforts at {times[-1]} ns, got an end "
                 f"at {end} ns."
             )
+    longest = 1e-9 * int(np.diff([now_ns, *times]).max(initial=0))
+    if longest > LONGEST_HOLD:
+        raise ManipDynError(
+            f"effort trajectory must change or repeat its efforts within {LONGEST_HOLD:g} s, got "
+            f"a hold of {longest:.6g} s."
+        )
     return Schedule(robot, times, _rows("effort", points, robot.n)[:, order]), end
 
 
