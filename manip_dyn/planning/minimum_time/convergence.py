@@ -125,10 +125,15 @@ an arc at which its costates are read because they jump at limits, on 2048 cells
 
 
 class GuessedCostates:
-    """Costates of one motion, and the forces of its position and speed limits."""
+    """Costates of one motion, and the forces of its position and speed limits.
+
+    Attributes:
+        push: Multipliers of the effort limits (nodes, n).
+    """
 
     def __init__(self, robot: Robot, solved: GridSolution):
         """Compute the costates of a motion on a grid."""
+        self.push = solved.effort
         self._robot, self._solved = robot, solved
         self._along = costates_of(robot, solved)
         ratio = solved.spline.cells / 2048

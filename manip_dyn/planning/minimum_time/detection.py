@@ -69,7 +69,7 @@ def _peaks(push: Vector, first: int, last: int) -> list[int]:
 
 GAP = 4
 """Maximum gap in nodes between two intervals at a limit that are merged, or around a switch."""
-PULSE = 0.25
+PULSE = 0.1
 """Smallest excursion of an effort from its limit, relative to the range, that is a pulse."""
 VISIBLE = 3
 """Minimum number of nodes with a sign for which an effort has this sign between two arcs."""
@@ -91,10 +91,12 @@ class EffortTransitions:
         A joint is braked before it comes to rest at a position limit, and pushed off later. At
         speed limits the effort may temporarily have the opposite sign.
         """
-        if before == after:
-            return self._pulse(before, end, begin)
         if before.is_full and after.is_full:
-            return [(self._zero(before.direction, end, begin), after)]
+            changes = self._crossings(end - 1, begin + 1)
+            is_pulse = before == after and len(changes) <= 2
+            return self._pulse(before, end, begin) if is_pulse else changes
+        if before == after:
+            return []
         if not (before.is_indirect or after.is_indirect):
             if before.is_full and after.is_at_limit:
                 return self._arrival(before, after, end, begin)
@@ -139,18 +141,23 @@ class EffortTransitions:
         half = 0.5 * float(against.sum())
         return [(middle - half, full(-control.direction)), (middle + half, control)]
 
-    def opposite_length(self, control: Control, begin: int, end: int) -> float:
-        """Return the length in nodes of a brief arc with the opposite effort at an end, or 0."""
-        against = 0.5 * (1.0 - control.direction * self._normalized[begin:end])
-        is_arc = control.is_full and against.size and against.max() > 0.5
-        return float(against.sum()) if is_arc else 0.0
+    def from_start(self, control: Control, begin: int) -> tuple[Control, list[Transition]]:
+        """Return the initial control and the transitions before an arc that begins at a node."""
+        changes = self._crossings(0, begin + 1) if control.is_full else []
+        return full(self._normalized[0]) if changes else control, changes
 
-    def _zero(self, sign: float, end: int, begin: int) -> float:
-        """Return the fractional node index at which an effort crosses zero."""
-        middle = self._normalized[end - 1 : begin + 1]
-        zero = int(np.argmax(middle * sign <= 0.0))
-        a, b = abs(middle[zero - 1]), abs(middle[zero])
-        return float(end - 2 + zero + a / (a + b))
+    def to_end(self, control: Control, end: int) -> list[Transition]:
+        """Return the transitions after an arc that ends before a node."""
+        return self._crossings(end - 1, len(self._normalized)) if control.is_full else []
+
+    def _crossings(self, first: int, end: int) -> list[Transition]:
+        """Return the sign changes of the effort from node `first` to `end`, exclusive."""
+        values = self._normalized[first:end]
+        nodes = np.flatnonzero(values[:-1] * values[1:] < 0.0)
+        return [
+            (float(first + k + values[k] / (values[k] - values[k + 1])), full(values[k + 1]))
+            for k in nodes
+        ]
 
     def _with_sign(self, control: Control, first: int, end: int) -> Vector:
         """Return the nodes from `first` to `end`, exclusive, at which the effort has a sign."""
@@ -305,6 +312,8 @@ class DetectionSettings(NamedTuple):
             the joint at its limit indirectly, through the speed of another joint.
         is_apart: Whether an effort that holds a joint at a limit is never singular. The multiplier
             of a position limit may vanish on a boundary arc.
+        is_split: Whether an arc at a position limit contains only nodes with an effort between its
+            limits. Peaks of the multiplier before and after it are contact points.
     """
 
     brief: int = 3
@@ -314,6 +323,7 @@ class DetectionSettings(NamedTuple):
     speed: float = NEAR_SPEED
     is_touched: bool = False
     is_apart: bool = False
+    is_split: bool = False
 
 
 ALL_FULL = 10**6
@@ -323,10 +333,11 @@ SETTINGS = (
     DetectionSettings(),
     DetectionSettings(long=ALL_FULL, position=2e-4, speed=2e-5),
     DetectionSettings(is_touched=True),
-    DetectionSettings(between=0.98),
+    DetectionSettings(is_apart=True, is_split=True),
+    DetectionSettings(between=0.98, is_split=True),
     DetectionSettings(position=3e-6),
     DetectionSettings(brief=0),
-    DetectionSettings(between=0.98, speed=2e-5),
+    DetectionSettings(between=0.98, speed=2e-5, is_split=True),
     DetectionSettings(brief=64),
 )
 """Settings in order of trial."""
@@ -395,6 +406,8 @@ class _Detector:
                 nodes = contacts_of(push, at.first, at.last)
                 rows += [(node * self._h, at.joint, at.contact) for node in nodes]
             elif holders:
+                if self._settings.is_split:
+                    rows += self._split(at, holders)
                 self._hold(at, holders)
             else:
                 rows.append((at.most * self._h, at.joint, at.contact))
@@ -402,6 +415,24 @@ class _Detector:
             self._add_switches(joint, nodes, rows) for joint, nodes in enumerate(self._controls)
         ]
         return assembled(controls, rows, self._solved.spline.duration)
+
+    def _split(self, at: AtLimit, holders: list[Holder]) -> list[Row]:
+        """Shorten the arc of a joint at a position limit; return the contact points next to it."""
+        push, rows = at.side * self._solved.place[:, at.joint], list[Row]()
+        for index, step in ((0, 1), (-1, -1)):
+            effort, begin, end = holders[index]
+            inside = begin + np.flatnonzero(self._inside[begin:end, effort])[::step]
+            if at.kind != Kind.POSITION or inside.size == 0:
+                continue
+            arc = int(inside[0])
+            first, last = (begin, arc - APART) if step > 0 else (arc + APART, end - 1)
+            if first < last:
+                rows += [
+                    (k * self._h, at.joint, at.contact) for k in contacts_of(push, first, last)
+                ]
+                edges = (arc, end) if step > 0 else (begin, arc + 1)
+                holders[index] = Holder(effort, *edges)
+        return rows
 
     def _is_indirect(self, at: AtLimit, holders: list[Holder]) -> bool:
         """Return whether a joint is held by one effort, through the speed of its joint only."""
@@ -448,14 +479,12 @@ class _Detector:
                 (node * self._h, joint, control)
                 for node, control in changes.between(before, after, end, begin)
             ]
-        (initial, begin, _), (final, _, end) = arcs[0], arcs[-1]
-        length = changes.opposite_length(final, end, len(nodes))
-        if length > 0.0:
-            rows.append(((len(nodes) - length) * self._h, joint, full(-final.direction)))
-        length = changes.opposite_length(initial, 0, begin)
-        if length > 0.0:
-            rows.append((length * self._h, joint, initial))
-            initial = full(-initial.direction)
+        (first, begin, _), (final, _, end) = arcs[0], arcs[-1]
+        initial, earlier = changes.from_start(first, begin)
+        rows += [
+            (node * self._h, joint, control)
+            for node, control in [*earlier, *changes.to_end(final, end)]
+        ]
         return initial
 
     def _is_relieved(self, joint: int, before: Control, node: int) -> bool:

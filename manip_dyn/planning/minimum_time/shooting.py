@@ -246,7 +246,7 @@ class Shooter:
         def evaluate(x: Vector) -> Shot | None:
             return self.shoot(switching, x[:count], x[count:].reshape(-1, 4 * n))
 
-        is_cautious = any(value.is_contact for value in switching.values)
+        is_cautious = switching.contacts > 0
         count = len(unknown)
         steps, unknown = itertools.count(), np.append(unknown, shot.nodes)
         unknown, end, _ = damped_newton(unknown, shot, evaluate, _size, step, DAMPING)

@@ -30,6 +30,7 @@ class Kind(IntEnum):
 
 
 _FULL = Kind.FULL
+POSITION_KINDS = (Kind.POSITION, Kind.CONTACT_POSITION, Kind.OTHER_JOINT_POSITION)
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,27 @@ class Switching(NamedTuple):
     def has_limits(self) -> bool:
         """Whether any joint is at a position or speed limit on an arc."""
         return any(value.is_at_limit for value in self.values)
+
+    @property
+    def contacts(self) -> int:
+        """Number of contact points."""
+        return sum(value.is_contact for value in self.values)
+
+    @property
+    def missing(self) -> int:
+        """Number of missing switches: conditions on the states minus times, at least 0.
+
+        The conditions are the goal and the limits. The effort of a singular arc can satisfy any
+        number of them.
+        """
+        arcs, count = self.arcs(), 2 * len(self.controls) - len(self.joints) - 1
+        for (_, _, controls), joint, value in zip(arcs, self.joints, self.values, strict=False):
+            before = controls[joint]
+            limiting = value if value.is_contact else before
+            if limiting.is_at_limit:
+                count += 1 + (limiting.kind in POSITION_KINDS) + limiting.is_indirect
+            count += value.kind == Kind.CONTACT_SPEED or is_smooth(before, value)
+        return 0 if self.has_singular else max(count, 0)
 
     def key(self) -> tuple:
         """Return the key of the structure: initial controls, joints and new controls."""
