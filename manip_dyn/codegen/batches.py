@@ -169,11 +169,17 @@ class Batch:
             )
         states = np.shape(first)[1]
         shapes = [(argument_size(name, self._n), states) for name in names]
-        with np.errstate(over="ignore"):  # the kernel reports infinite numbers
-            return [
-                finite_array(name, value, shape).astype(dtype, copy=False)
-                for name, value, shape in zip(names, arguments, shapes, strict=True)
-            ]
+        converted = list[Vector]()
+        for name, value, shape in zip(names, arguments, shapes, strict=True):
+            array = finite_array(name, value, shape)
+            with np.errstate(over="ignore"):
+                converted.append(array.astype(dtype, copy=False))
+            if dtype is SINGLE and not np.isfinite(converted[-1]).all():
+                largest = np.abs(array).max()
+                raise ManipDynError(
+                    f"{name} must be finite numbers in the range of float32, got {largest:g}."
+                )
+        return converted
 
 
 def _empty(shape: tuple[int, ...], dtype: np.dtype) -> Vector:

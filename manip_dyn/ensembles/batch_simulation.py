@@ -249,7 +249,9 @@ def _allocation_of(folder: Any) -> Allocate:
         except OSError as error:
             for stored in path.glob("*.npy"):
                 stored.unlink()
-            raise ManipDynError(f"{name} cannot be stored in '{path}': {error}.") from error
+            raise ManipDynError(
+                f"folder '{path}' cannot store the samples of {name}: {error}."
+            ) from error
         return np.asarray(array)
 
     return allocate

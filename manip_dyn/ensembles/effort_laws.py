@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from manip_dyn.core.arrays import MATRIX, VECTOR, address_for, part, row
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, plain_function
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.ensembles.lanes.laws import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.motion_parameters import as_sequence, parameter_count, per_motion_rows
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
@@ -185,14 +187,25 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     own = [values[0]] if count == 4 else []
     start = (np.float64(0.0), np.zeros(robot.n), np.zeros(robot.n), *own)
     check_size(plain, start, robot.n)
-    lanes = _of_lanes(with_parameters(jitted(law), count == 4), robot.n, values.shape[1])
+    digest = digest_of(law)
+    compile_law = _address_of_lanes if digest else _address_of_lanes.__wrapped__
     try:
-        address = address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))
+        address = compile_law(law, digest, robot.n, values.shape[1], count == 4)
     except COMPILING as error:
         expected = "numpy functions of t, q and v that return efforts (n,)"
         raise not_compilable("the effort law", law, error, expected, start) from error
     state_law = _state_law(robot, FUNCTION)
     return state_law._replace(timed=True, parameters=values, function=address)
+
+
+@lru_cache(maxsize=64)
+def _address_of_lanes(law: Any, digest: str, n: int, count: int, has_parameters: bool) -> Any:
+    """Return the address of the compiled `_of_lanes` of a user's law.
+
+    The `digest` covers the values that the function refers to, which are compiled in.
+    """
+    lanes = _of_lanes(with_parameters(jitted(law), has_parameters), n, count)
+    return address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))
 
 
 def _of_lanes(law: Any, n: int, count: int) -> Any:

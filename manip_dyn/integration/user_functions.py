@@ -93,7 +93,8 @@ def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector
         with np.errstate(all="ignore"):
             count = _number_of_arguments(name, function)
             returned = plain(*arguments[:count])
-        derivative = np.asarray(returned if count == 2 else arguments[3], dtype=np.float64)
+        values = np.asarray(returned if count == 2 else arguments[3])
+        derivative = values.real.astype(np.float64)
     except IndexError as error:
         raise ManipDynError(
             f"{name} uses an index out of range: {error}. y has {len(y)} numbers, p "
@@ -101,6 +102,8 @@ def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector
         ) from error
     except Exception:  # works only when compiled, or fails there with a better message
         return None
+    if np.iscomplexobj(values):
+        raise ManipDynError(f"{name} must return real numbers, got complex ones.")
     return derivative if derivative.shape == y.shape else None
 
 

@@ -36,7 +36,8 @@ def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
     """
     try:
         with np.errstate(all="ignore"):
-            shape = np.shape(law(*start))
+            efforts = law(*start)
+            shape = np.shape(efforts)
     except IndexError as error:
         expected = f"q and v of {n} numbers"
         expected += f", p of {len(start[3])}" if start[3:] else ""
@@ -47,6 +48,8 @@ def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
         raise ManipDynError(
             f"the effort law must return an array of shape {(n,)}, got shape {shape}."
         )
+    if np.iscomplexobj(efforts):
+        raise ManipDynError("the effort law must return real numbers, got complex ones.")
 
 
 def with_parameters(law: Any, has_parameters: bool) -> Any:

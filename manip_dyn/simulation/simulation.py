@@ -317,7 +317,8 @@ class Simulation:
     def energy_columns(self, samples: Samples) -> Matrix:
         """Return kinetic and potential energy, work and residual (m, 4) of recorded samples, J."""
         work, mechanical = samples.states[:, -1], samples.energies.sum(axis=1)
-        residual = mechanical - self._start_energy() - work
+        with np.errstate(invalid="ignore", over="ignore"):  # of motions that diverged
+            residual = mechanical - self._start_energy() - work
         return np.column_stack([samples.energies, work, residual])
 
     def propagator(self, law: EffortLaw) -> Propagator:

@@ -454,6 +454,10 @@ def test_a_batch_in_single_precision_converts_and_checks_arrays():
     single = [x.astype(np.float32) for x in (q, v, tau)]
     expected = batch.forward_dynamics(*single, dtype=np.float32)
     np.testing.assert_array_equal(batch.forward_dynamics(q, v, tau, dtype=np.float32), expected)
+    with pytest.raises(
+        md.ManipDynError, match=r"v must be finite numbers in the range of float32, got 1e\+39"
+    ):
+        batch.forward_dynamics(q, np.full((7, 5), 1e39), tau, dtype=np.float32)
     out = np.empty((7, 5), np.float32)
     assert batch.forward_dynamics(*single, out=out, dtype=np.float32) is out
     np.testing.assert_array_equal(out, expected)

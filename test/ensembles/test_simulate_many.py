@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -425,6 +426,33 @@ def test_functions_with_the_same_name_are_distinguished():
         np.testing.assert_array_equal(ensemble.tau_end, [[end, 0.0]])
 
 
+MAPS = Path("/proc/self/maps")
+GAIN = -0.3
+
+
+def constant_law(t, q, v):
+    return np.array([GAIN, 0.0]) + 0.0 * v
+
+
+def test_a_function_is_compiled_again_if_its_values_change(monkeypatch):
+    for gain in (-0.3, 0.4, -0.3):
+        monkeypatch.setitem(globals(), "GAIN", gain)
+        ensemble = md.simulate_many(ROBOT, Q0[:1], V0[:1], constant_law, 0.02, 0.01)
+        np.testing.assert_array_equal(ensemble.tau_end, [[gain, 0.0]])
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="no list of memory maps")
+def test_a_function_is_compiled_once():
+    """Regression: each call compiled the law into two new memory maps, which were never freed."""
+
+    def maps():
+        md.simulate_many(ROBOT, Q0[:1], V0[:1], constant_law, 0.02, 0.01)
+        return len(MAPS.read_text().splitlines())
+
+    counts = [maps() for _ in range(20)]
+    assert counts[-1] - counts[1] < len(counts)
+
+
 def test_infinite_efforts_are_saturated():
     """Division by zero follows NumPy, compiled or not, and the effort is the limit."""
     law = LAMBDAS[0]
@@ -720,7 +748,7 @@ def test_samples_are_stored_in_a_new_folder(tmp_path):
         md.simulate_many(*arguments, folder=folder)
     np.testing.assert_array_equal(np.load(folder / "tau.npy"), usual.tau)
     (tmp_path / "file").write_text("")
-    with pytest.raises(md.ManipDynError, match="cannot be stored"):
+    with pytest.raises(md.ManipDynError, match="cannot store the samples of"):
         md.simulate_many(*arguments, folder=tmp_path / "file" / "samples")
     with pytest.raises(md.ManipDynError, match="folder must be a path, got 3"):
         md.simulate_many(*arguments, folder=3)

@@ -1,5 +1,6 @@
 """Simulation: order of accuracy, energy balance, exact switches and reproducibility."""
 
+import warnings
 from dataclasses import replace
 from types import ModuleType
 
@@ -581,3 +582,19 @@ def test_a_law_that_raises_ends_a_motion_with_its_samples():
     assert "too late" in result.reason
     assert len(result.t) == 11
     assert np.isfinite(result.tau).all()
+
+
+def test_a_law_with_complex_efforts_is_rejected():
+    robot = md.load_robot("rr")
+    with pytest.raises(md.ManipDynError, match="effort law must return real numbers"):
+        md.simulate(robot, [0.3, 0.3], [1.0, 1.0], lambda t, q, v: 1j * v, 0.2)
+    with pytest.raises(md.ManipDynError, match="rhs must return real numbers"):
+        md.integrate(lambda t, y: 1j * y, (0.0, 1.0), [1.0])
+
+
+def test_a_motion_that_diverges_warns_only_by_its_status():
+    robot = md.load_robot("rr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        motion = md.simulate(robot, np.zeros(2), np.full(2, 1e200), np.zeros(2), 0.1)
+    assert motion.status.name == "NON_FINITE"
