@@ -19,8 +19,9 @@ BREAKAWAY, NEAR = 0.9, 5.0
 STUCK, STIFFEST = 10.0, 0.25
 """Time at rest after which friction is fully compensated, in horizons, and the largest stiffness
 of the compensation times the horizon, relative to the damping."""
-RESTING = 0.5
-"""Integral gain of joints that are held by friction, relative to the largest stable one."""
+MOST, RISE, BACK = 2.0, 0.02, 0.03
+"""Largest compensation of joints that rest away from the goal, its increase per horizon at rest,
+and its decrease after a movement, relative to the identified friction."""
 
 
 class Arrival:
@@ -46,9 +47,15 @@ class Arrival:
         """Whether noise may exceed the tolerances."""
         return bool((SIGMAS * self._record.noise > self._tolerances).any())
 
-    def is_slow(self, v: Vector) -> Vector:
-        """Return for each joint whether it may be at rest, given its measured velocity (n,)."""
-        return np.abs(v) <= self._tolerances[1] + SIGMAS * self._record.noise[1]
+    def is_slow(self, v: Vector, error: Vector) -> Vector:
+        """Return whether joints (n,) may be at rest, or slower than `SPEED` times their errors.
+
+        Args:
+            v: Measured velocities (n,), rad/s or m/s.
+            error: Position errors (n,), rad or m.
+        """
+        speed = np.maximum(self._tolerances[1], SPEED * np.abs(error))
+        return np.abs(v) <= speed + SIGMAS * self._record.noise[1]
 
     def unsettled(self, error: Vector, v: Vector) -> Vector:
         """Return 1 for joints away from the goal or in motion, otherwise 0 (n,).
@@ -88,46 +95,48 @@ class Breakaway:
     The efforts have the sign of the position error, and are smaller than the friction. Near the
     goal they act like a spring of stiffness K. With a delay d of the feedback, it reduces the
     damping D by K d. Therefore K d is at most `STIFFEST` times D. The efforts increase with the
-    time at rest, because friction holds no joint that moves back and forth. If friction exceeds
-    the identified one, the integral of the feedback overcomes the difference. Its gain is larger
-    for joints at rest.
+    time at rest, because friction holds no joint that moves back and forth.
+
+    Without noise, the efforts of a joint that rests away from the goal then increase further, in
+    small steps, until it moves, because the identified friction may be too small. The feedback
+    alone would take long: its efforts are proportional to the inertia.
     """
 
     def __init__(self, tuning: Tuning, period: float, inertia: Vector):
         """Set gains, the control period (s), and the diagonal of the mass matrix (n,)."""
         self._tuning, self._period, self._inertia = tuning, period, inertia
         self._stuck = np.zeros(len(inertia))
-        largest = tuning.stiffness * tuning.damping
-        ratio = RESTING * largest / tuning.integral if tuning.integral else 1.0
-        self._faster = max(ratio - 1.0, 0.0)
-
-    def integration(self, error: Vector, noise: Vector) -> Vector:
-        """Return factors (n,) of the integral gain: above 1 for joints at rest near the goal.
-
-        Args:
-            error: Position errors (n,), rad or m.
-            noise: Standard deviations of the positions (n,), rad or m.
-        """
-        off = np.abs(error)
-        near = (off > SIGMAS * noise) & (off < NEAR * self._tuning.tolerance)
-        return 1.0 + self._faster * near * self._stuck
+        self._level = np.zeros(len(inertia))
 
     def efforts(
-        self, error: Vector, is_slow: Vector, friction: Vector, noise: Vector, horizon: float
+        self,
+        error: Vector,
+        is_slow: Vector,
+        rests: Vector,
+        away: Vector,
+        friction: Vector,
+        noise: Vector,
+        horizon: float,
     ) -> Vector:
         """Return the efforts (n,) against which friction holds the joints.
 
         Args:
             error: Position errors (n,), rad or m.
-            is_slow: Whether each joint (n,) may be at rest.
+            is_slow: Whether each joint (n,) may be at rest, or approaches the goal slowly.
+            rests: Whether each joint (n,) is at rest.
+            away: 1 for joints (n,) that are certainly away from the goal, otherwise 0.
             friction: Identified friction (n,), N m or N.
             noise: Standard deviations of the positions (n,), rad or m.
             horizon: Time ahead for which efforts are computed, s.
         """
+        rise = RISE * self._period / horizon * rests * away * (self._stuck >= 1.0)
+        back = np.where(is_slow, 0.0, BACK) * (self._stuck > 0.0)
+        self._level = np.minimum(np.maximum(self._level + rise - back, 0.0), MOST)
+        rising = self._level * friction * away
         friction = BREAKAWAY * friction
         longer = self._stuck + self._period / (STUCK * horizon)
         self._stuck = np.where(is_slow, np.minimum(longer, 1.0), 0.0)
         band = NEAR * self._tuning.tolerance + SIGMAS * noise
         stiffest = STIFFEST * self._tuning.damping / horizon * self._inertia
-        spring = np.minimum(friction / band, stiffest) * error
-        return self._stuck * np.minimum(np.maximum(spring, -friction), friction)
+        spring = np.minimum(np.minimum(friction / band, stiffest) * np.abs(error), friction)
+        return self._stuck * np.maximum(spring, rising) * np.sign(error)

@@ -408,9 +408,12 @@ class PlanExecutor:
             ahead = Ahead(v_ahead, self._period, delay + self._filter.lag)
             correction = correction + self._feedback.correction(*measured, q_ref, v_ref, ahead)
         if self._followed.is_over(t):
+            arrival, off = self._arrival, measured[0] - q_ref
             correction = correction - self._breakaway.efforts(
-                measured[0] - q_ref,
-                self._arrival.is_slow(v),
+                off,
+                arrival.is_slow(v, off),
+                arrival.is_slow(v, self._zero),
+                arrival.unsettled(off, v) * (not arrival.is_noisy),
                 self.friction,
                 self.record.noise[0],
                 self.horizon,
@@ -473,7 +476,6 @@ class PlanExecutor:
         if updated_at is not None and integrates:
             error = q_ref - q
             if over and self.friction.any():
-                error = self._breakaway.integration(error, self.record.noise[0]) * error
                 error = self._arrival.unsettled(q - self.goal, v) * error
             self._feedback.integrate(error, t - updated_at)
         if over and not self.arrived and not self._monitor.stopped:

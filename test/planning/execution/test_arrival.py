@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from closed_loop import execute
 from numpy.testing import assert_allclose
 
 import manip_dyn as md
+from manip_dyn.bench import random_goals
 
 PERIOD, STATES, NOISY_STATES = 0.004, 3, 32
 ROBOT = md.load_robot("ibm7535")
@@ -68,3 +70,19 @@ def test_an_offset_or_a_drift_under_noise_is_no_arrival(seed):
 def test_an_arm_that_passes_the_goal_has_not_arrived():
     assert arrival(states(lambda t: (0.1 * (t - 0.1), 0.1))) is None
     assert arrival(states(oscillation(0.01))) is None
+
+
+@pytest.mark.parametrize(("name", "mass_scale"), [("ur5", 1.0), ("ur5", 1.1), ("rr", 1.1)])
+def test_joints_that_friction_holds_near_the_goal_arrive(name, mass_scale):
+    """Regression: at 250 Hz, the integral moved them in up to 8 s, or never."""
+    robot = md.load_robot(name)
+    friction = 0.03 * robot.tau_max
+    arm = md.load_robot(name, mass_scale=mass_scale, coulomb_friction=friction)
+    pairs = random_goals.random_pairs(robot, 100, seed=11)
+    for start, goal in [next(pairs) for _ in range(6)]:
+        plan = md.plan_zero_net_work(robot, start, goal)
+        simulation = md.Simulation(arm, plan.q0, np.zeros(robot.n))
+        executor = md.PlanExecutor(robot, plan, PERIOD)
+        execute(simulation, executor, PERIOD, plan.t_final + 3.0)
+        assert executor.arrived
+        assert np.abs(simulation.q - plan.qf).max() < 2e-4
