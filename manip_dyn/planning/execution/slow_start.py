@@ -34,13 +34,15 @@ RATES = np.linspace(1.0, 0.1, 91)
 def with_slow_start(plan: Plan, unmeasured: float) -> Plan:
     """Return a plan whose speeds are at most `CAUTIOUS` of their limits until `unmeasured`, s.
 
-    A plan that satisfies this bound, or that starts in motion, is returned unchanged. Results are
-    cached, like the samples of a plan.
+    A plan that satisfies this bound, starts in motion, or has ramps, is returned unchanged: the
+    efforts of a slow start jump at `unmeasured`. Results are cached, like the samples of a plan.
     """
-    if plan.motion is None or (plan.v0 is not None and np.any(plan.v0)):
+    starts_moving = plan.v0 is not None and np.any(plan.v0)
+    if plan.motion is None or plan.ramps is not None or starts_moving:
         return plan
-    v = RATES[:, None] * plan.at(RATES * unmeasured)[1]
-    slow = np.all(np.abs(v) <= CAUTIOUS * plan.robot.v_max, axis=1)
+    speeds = np.abs(plan.at(RATES[::-1] * unmeasured)[1])
+    highest = np.maximum.accumulate(speeds, axis=0)[::-1]
+    slow = np.all(RATES[:, None] * highest <= CAUTIOUS * plan.robot.v_max, axis=1)
     rate = float(RATES[slow.argmax()] if slow.any() else RATES[-1])
     if rate == 1.0:
         return plan

@@ -104,7 +104,8 @@ def schedule_from(
                 f"effort trajectory must end after its last efforts at {times[-1]} ns, got an end "
                 f"at {end} ns."
             )
-    longest = 1e-9 * int(np.diff([now_ns, *times]).max(initial=0))
+    begins = [now_ns] if stamp == 0 else []  # `CommandedArm.check_age` checks other starts
+    longest = 1e-9 * int(np.diff([*begins, *times]).max(initial=0))
     if longest > LONGEST_HOLD:
         raise ManipDynError(
             f"effort trajectory must change or repeat its efforts within {LONGEST_HOLD:g} s, got "

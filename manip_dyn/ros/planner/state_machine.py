@@ -40,7 +40,7 @@ Motion = PlannedMotion | FollowedMotion | BrakingMotion
 Result = PlannedMotion | FollowedMotion | ManipDynError
 
 NO_JOINT_STATES = "no joint state has been received on joint_states"
-LONGEST_BRAKE = 5.0
+LONGEST_BRAKE = 10.0
 """Time after which a brake that does not stop the arm ends with a report, s."""
 CODES = {OutOfReachError: "out_of_reach", CollisionError: "collision"}
 """Codes of failed plans by type of the error; `no_plan` for others."""
@@ -480,7 +480,7 @@ class PlannerStateMachine:
         segments = motion.segments(measured, 1e-9 * (self.arm.valid_ns or 0))
         if self._pending is not None:
             self._end_brake(self._pending, motion, measured)
-        leads = self._status.state in ("executing", "reached")
+        leads = self._status.state in ("executing", "reached", "refused")
         if motion.returned() and leads and self._status.code != "off_plan":
             # Once per plan; `returns` counts the motions.
             self._status.enter("executing", "off_plan")
@@ -491,7 +491,7 @@ class PlannerStateMachine:
         if isinstance(motion, PlannedMotion) and isinstance(goal, PlannedGoal):
             goal.judge(motion, measured)
         awaited = isinstance(goal, PlannedGoal) and goal.outcome is None
-        if motion.is_over(measured) and not awaited:
+        if self._motion is motion and motion.is_over(measured) and not awaited:
             self._motion = None
         else:
             stamp = measured.stamp_ns

@@ -85,6 +85,7 @@ class PlannerStatus:
         self._publisher = node.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self.state, self.code, self.dropped = "", "", 0
         self.values: dict[str, object] = {}
+        self._progress: dict[str, object] = {}
         self._warn_dropped = ThrottledWarning(node, "dropped: ")
 
     def enter(self, name: str, code: str = "", remains: str = "", **words: object) -> None:
@@ -97,7 +98,7 @@ class PlannerStatus:
             words: Values of the message.
         """
         row = BY_KEY[name, code]
-        self.state, self.code = remains or name, code
+        self.state, self.code, self._progress = remains or name, code, {}
         values = {"state": self.state, "code": code, "dropped messages": self.dropped}
         self.report = Report(row.level, row.message(**words), {**values, **self.values})
         self._publisher.publish(status_message(self._node, self.report, self._hardware))
@@ -108,12 +109,11 @@ class PlannerStatus:
             self._node.get_logger().warning(self.report.message)
 
     def note_progress(self, progress: Progress) -> None:
-        """Add the progress of planning to the values in /diagnostics. Any thread may call this."""
-        values = {
+        """Set the progress in /diagnostics, until the next state. Any thread may call this."""
+        self._progress = {
             "planning time [s]": progress.elapsed,
             "best duration so far [s]": progress.duration,
         }
-        self.report = self.report._replace(values={**self.report.values, **values})
 
     def update(self, name: str, **words: object) -> None:
         """Update the message of a state that is in force, without publishing it on ~/status."""
@@ -146,11 +146,12 @@ class PlannerStatus:
             "delayed": delayed,
         }
         row = next((BY_KEY[name, ""] for name, problem in problems.items() if problem), None)
-        if row is None or row.level < self.report.level:
-            return self.report
+        report = self.report._replace(values={**self.report.values, **self._progress})
+        if row is None or row.level < report.level:
+            return report
         words = {"outside": outside, "others": others, "topic": topic, "seconds": standing}
         sentence = row.message(**words, delayed=delayed)
-        return Report(row.level, f"{sentence} ({self.state})", self.report.values)
+        return Report(row.level, f"{sentence} ({self.state})", report.values)
 
     def drop(self, reason: object) -> None:
         """Count a dropped message and log the reason."""

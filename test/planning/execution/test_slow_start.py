@@ -63,6 +63,24 @@ def test_slow_enough_plans_and_moving_starts_do_not_change():
         assert with_slow_start(ordinary, PERIOD) is ordinary
 
 
+@pytest.mark.parametrize("unmeasured", [0.006, 0.011, 0.031])
+def test_speeds_before_the_response_are_bounded_if_they_fall_again(unmeasured):
+    """Regression: only the speed at the end of this time was checked."""
+    robot, start = md.load_robot("panda"), np.array([0.3, -0.5, 0.2, -1.8, 0.1, 1.5, 0.3])
+    goal = start + np.array([0.0, 0.0, 0.018, 0.0, 0.03, 0.0, 0.03])
+    slow = with_slow_start(md.plan_minimum_time(robot, start, goal), unmeasured)
+    times = np.linspace(0.0, min(unmeasured, slow.t_final), 2001)[:-1]
+    assert np.all(np.abs(slow.at(times)[1]) <= (CAUTIOUS + 0.01) * robot.v_max)
+
+
+def test_plans_with_ramps_do_not_change():
+    """A slow start would exceed their slew rates."""
+    robot = md.load_robot("ur5")
+    start, goal = [0.3, -0.9, 0.6, -0.5, 0.4, 0.2], [1.0, -1.4, 1.2, 0.3, -0.6, 1.0]
+    plan = md.plan_zero_net_work(robot, start, goal, slew_rate=2000.0)
+    assert with_slow_start(plan, 0.12) is plan
+
+
 def test_lighter_masses_respect_speed_limits_from_the_start():
     """Regression: 1.21 times the speed limit after 1 ms."""
     plan = fast_plan()
