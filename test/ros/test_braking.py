@@ -94,8 +94,8 @@ def test_an_abort_is_followed_by_rest_only(moving, robot, method):
     assert max(speeds[-250:]) < 1e-3
 
 
-def test_a_push_after_a_refused_goal_is_reported(ros):
-    """Regression: the state remained that of the refusal while the arm returned to its goal."""
+def test_a_push_after_a_rejected_goal_is_reported(ros):
+    """Regression: the state remained that of the rejection while the arm returned to its goal."""
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     common = {"robot": "ibm7535", "control_period": 0.004}
     ros.start(SimulatorNode, **common, mode="lockstep", initial_position=[0.4, 0.2])
@@ -103,7 +103,7 @@ def test_a_push_after_a_refused_goal_is_reported(ros):
     ros.until(lambda: "reached" in names(ros), "it does not arrive")
     goals = ros.publisher_of(JointState, "bang_bang_planner/goal")
     goals.publish(JointState(name=["shoulder", "elbow"], position=[9.0, 0.0]))
-    ros.until(lambda: names(ros)[-1] == "refused", "the goal is not refused")
+    ros.until(lambda: names(ros)[-1] == "refused", "the goal is not rejected")
     ros.set_parameters("simulator", disturbance=[25.0, 0.0], disturbance_duration=0.3)
     ros.until(lambda: names(ros)[-1] == "reached", "the arm does not return")
     assert names(ros)[-3:] == ["refused", "executing", "reached"]
