@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from manip_dyn.cli.parser import DONE, FAILED, robot_of
+from manip_dyn.cli.parser import DONE, FAILED, robot_of, with_nulls
 from manip_dyn.cli.terminal import print_table
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def check_scene(
     content["clearance"] = {
         "status": result.status,
         "reason": result.reason,
-        "least_m": _finite(result.least),
-        "distance_m": _finite(result.distance),
+        "least_m": with_nulls(result.least),
+        "distance_m": with_nulls(result.distance),
         "time_s": result.time,
         "pair": list(result.pair),
     }
@@ -66,11 +65,6 @@ def scene_of(options: argparse.Namespace) -> Scene | None:
         options.scene = load_scene(options.scene)
     scene: Scene | None = options.scene
     return scene
-
-
-def _finite(value: float) -> float | None:
-    """Return a number, or None for infinity, which JSON cannot represent."""
-    return value if isfinite(value) else None
 
 
 def exit_code(success: bool, clearance: Clearance | None) -> int:

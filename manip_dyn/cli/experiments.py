@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from manip_dyn.cli.parser import (
     complete_with,
     examples,
     print_content,
+    print_json,
 )
 from manip_dyn.cli.terminal import Bar, status_line
 from manip_dyn.core.errors import ManipDynError, closest
@@ -246,7 +246,10 @@ def _bench(options: argparse.Namespace) -> int:
     robots = [load_robot(source) for source in options.robot or ()]
     with status_line(f"measuring {name}", writes=True):
         record = bench(name, robots) if robots else bench(name)
-    print(json.dumps(record.content(), indent=2) if options.json else record)
+    if options.json:
+        print_json(record.content())
+    else:
+        print(record)
     if options.keep:
         print(f"stored in {keep(record, Path(options.keep))}", file=sys.stderr)
     return DONE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import shlex
@@ -16,7 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from manip_dyn import __version__
-from manip_dyn.cli.parser import DONE, FAILED, add_json, add_robot, complete_with, examples
+from manip_dyn.cli.parser import (
+    DONE,
+    FAILED,
+    add_json,
+    add_robot,
+    complete_with,
+    examples,
+    print_json,
+)
 from manip_dyn.cli.terminal import Bar, is_terminal, print_table
 from manip_dyn.core.checks import available_cores
 from manip_dyn.core.errors import ManipDynError
@@ -109,7 +116,7 @@ def _doctor(options: argparse.Namespace) -> int:
     installation = examine()
     code = FAILED if installation.problems else DONE
     if options.json:
-        print(json.dumps(installation.content, indent=2))
+        print_json(installation.content)
         return code
     rows = [
         (f"{section}: {key}", value)

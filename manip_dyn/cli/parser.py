@@ -235,19 +235,24 @@ def format_value(value: object) -> str:
     return str(value)
 
 
-def _with_nulls(value: Any) -> Any:
+def with_nulls(value: Any) -> Any:
     """Return a value with None for infinity and NaN, which JSON does not have."""
     if isinstance(value, dict):
-        return {key: _with_nulls(item) for key, item in value.items()}
+        return {key: with_nulls(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [*map(_with_nulls, value)]
+        return [*map(with_nulls, value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_json(content: Any) -> None:
+    """Print a value as JSON, with null for infinity and NaN."""
+    print(json.dumps(with_nulls(content), indent=2, allow_nan=False))
 
 
 def print_content(content: dict, as_json: bool) -> None:
     """Print one line per entry with rounded numbers, or a JSON object with all digits."""
     if as_json:
-        print(json.dumps(_with_nulls(content), indent=2, allow_nan=False))
+        print_json(content)
         return
     rows = [(key, format_value(value)) for key, value in content.items()]
     print_table(("", ""), rows, lambda: "".join(f"{key:<28} {value}\n" for key, value in rows))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from manip_dyn.cli.parser import (
     complete_with,
     examples,
     load_arguments,
+    print_json,
     robot_of,
 )
 from manip_dyn.cli.terminal import print_table, status_line
@@ -154,7 +154,7 @@ def _check(options: argparse.Namespace) -> int:
         arguments = load_arguments(options)
         inspection = check_urdf(options.robot, **arguments, compiled=not options.quick)
     if options.json:
-        print(json.dumps(inspection.content(), indent=2))
+        print_json(inspection.content())
     else:
         _print_inspection(inspection)
     return DONE if inspection.success else FAILED
@@ -231,7 +231,7 @@ def _identify(options: argparse.Namespace) -> int:
     with status_line("estimating"):
         result = identify(robot, options.log, cutoff=options.cutoff, estimated=estimated)
     if options.json:
-        print(json.dumps(result.content(), indent=2))
+        print_json(result.content())
     else:
         _print_identification(result)
     return FAILED if result.unseen else DONE

@@ -1,5 +1,6 @@
 """Goals and clients of FollowJointTrajectory for the tests, where control_msgs is installed."""
 
+import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
@@ -16,6 +17,16 @@ def trajectory(names, *points):
         )
         message.points.append(JointTrajectoryPoint(time_from_start=time, **values))
     return message
+
+
+def insist_on_rejection(arm, message, words):
+    """Publish a trajectory until its rejection is logged, and check that the arm is at rest."""
+    arm.insist(  # warnings are throttled
+        lambda: arm.trajectories.publish(message),
+        lambda: arm.warned("rejected: INVALID_GOAL", words),
+        "the trajectory is not rejected",
+    )
+    assert not np.any(arm.states[-1].velocity)
 
 
 class Client:

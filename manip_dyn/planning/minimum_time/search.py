@@ -54,8 +54,8 @@ from manip_dyn.robot import Robot
 
 TRIES = {CELLS[0]: (1, 10), CELLS[1]: (2, 20), CELLS[2]: (None, 50)}
 """Maximum numbers of structures per grid, and of shots for a structure and its revisions. For 75
-goals, certificates on the first grid required at most 9 shots. With 100 instead
-of 50 shots on the last grid, no other one of 110 difficult goals is certified."""
+goals, certificates on the first grid required at most 9 shots. With 100 instead of 50 shots on the
+last grid, no other one of 110 difficult goals is certified."""
 MOST_SWITCHES = 40
 """Maximum number of switches of a structure that is tried."""
 REVISIONS = 4
@@ -106,9 +106,8 @@ class ExtremalSearch:
     ) -> list[Candidate]:
         """Return the extremals of a structure and of its revisions.
 
-        Switching functions with the wrong sign and exceeded limits determine the revisions.
-
-        The list is empty if Newton's method fails for the structure.
+        Switching functions with the wrong sign and exceeded limits determine the revisions. The
+        list is empty if Newton's method fails for the structure.
 
         Args:
             switching: The structure.
@@ -136,7 +135,7 @@ class ExtremalSearch:
             else:
                 changed = revised(along, structure)
             order = -1 if changed.contacts > structure.contacts else 1
-            keys |= {switching.key(), candidate.extremal.switching.key()}
+            keys |= {switching.key(), structure.key()}
             if changed.key() in keys:
                 break
             switching = changed
